@@ -37,19 +37,10 @@ export function redactText(text: string): string {
 
 /** Data that JSON can print: secrets hidden, strings and lists cut, errors as {name, message, stack}. */
 export function redactValue(value: unknown, depth = 0): unknown {
-  switch (typeof value) {
-    case 'string':
-      return redactText(value);
-    case 'bigint':
-    case 'symbol':
-      return value.toString();
-    case 'function':
-      return `[function ${value.name}]`;
-    case 'object':
-      return value === null ? null : redactObject(value, depth);
-    default:
-      return value;
-  }
+  if (typeof value === 'string') return redactText(value);
+  if (typeof value === 'bigint' || typeof value === 'symbol') return value.toString();
+  if (typeof value === 'function') return `[function ${value.name}]`;
+  return typeof value === 'object' && value !== null ? redactObject(value, depth) : value;
 }
 
 /** As redactValue, for the fields of a log line. */

@@ -1,0 +1,248 @@
+import { logLevels } from '../runtime/logger.ts';
+import type { LogLevel } from '../runtime/logger.ts';
+import { UsageError } from './exit.ts';
+import { closest } from './closest.ts';
+
+/** How many nodes may be out of service at once: a number of nodes, or whole percent of all nodes. */
+export type NodeLimit =
+  | { readonly kind: 'count'; readonly count: number }
+  | { readonly kind: 'percent'; readonly percent: number };
+
+export interface HttpAddress {
+  readonly host: string;
+  /** 0: the kernel picks a free one. */
+  readonly port: number;
+}
+
+/** The settings of `haulout run`, checked. */
+export interface RunOptions {
+  /** Unset: $KUBECONFIG, then the service account of the pod, then ~/.kube/config. */
+  readonly kubeconfig: string | undefined;
+  readonly context: string | undefined;
+  /** Where the Lease lives. */
+  readonly namespace: string;
+  /** Who holds the Lease; another one for every process that runs at the same time. */
+  readonly identity: string;
+  readonly evictionQps: number;
+  readonly evictionBurst: number;
+  readonly maxUnavailableNodes: NodeLimit;
+  readonly logLevel: LogLevel;
+  readonly httpAddress: HttpAddress;
+  readonly leaderElect: boolean;
+  readonly leaseName: string;
+}
+
+/** What the flags take their defaults from. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly hostname: string;
+  /** Differs from process to process. */
+  readonly randomId: string;
+}
+
+interface Flag {
+  readonly name: string;
+  /** What stands for the value in the help; undefined for a switch. */
+  readonly value: string | undefined;
+  readonly help: string;
+}
+
+const flags = [
+  {
+    name: 'kubeconfig',
+    value: 'FILE',
+    help: 'kubeconfig to use (default $KUBECONFIG, the service account of the pod, ~/.kube/config)',
+  },
+  { name: 'context', value: 'NAME', help: 'context of the kubeconfig (default its current one)' },
+  { name: 'namespace', value: 'NAME', help: 'namespace of the Lease (default $POD_NAMESPACE or haulout)' },
+  { name: 'identity', value: 'TEXT', help: 'holder of the Lease (default $POD_NAME or HOSTNAME_RANDOM)' },
+  { name: 'eviction-qps', value: 'NUMBER', help: 'evictions and deletions of pods a second (default 100)' },
+  { name: 'eviction-burst', value: 'NUMBER', help: 'as many at once after a pause (default 200)' },
+  {
+    name: 'max-unavailable-nodes',
+    value: 'NUMBER|PERCENT',
+    help: 'nodes held out of service at once, never less than one (default 10%)',
+  },
+  { name: 'log-level', value: 'LEVEL', help: `${logLevels.join(', ')} (default info)` },
+  {
+    name: 'http-address',
+    value: 'HOST:PORT',
+    help: '/healthz, /readyz and /metrics; port 0 picks one and logs it (default 0.0.0.0:8080)',
+  },
+  {
+    name: 'leader-elect',
+    value: undefined,
+    help: 'work only while holding the Lease (default true; --leader-elect=false)',
+  },
+  { name: 'lease-name', value: 'NAME', help: 'name of the Lease (default haulout)' },
+] as const satisfies readonly Flag[];
+
+type FlagName = (typeof flags)[number]['name'];
+
+const flagWidth = 2 + Math.max(...flags.map((flag) => flagUsage(flag).length));
+
+/** The text of `haulout run --help`. */
+export const runHelp = `Usage: haulout run [flags]
+
+Runs the operator: takes nodes out of service as NodeMaintenance objects ask, and puts them back.
+
+Flags (--flag VALUE or --flag=VALUE):
+${flags.map((flag) => `  ${flagUsage(flag).padEnd(flagWidth)}${flag.help}`).join('\n')}
+  ${'--help'.padEnd(flagWidth)}this text
+
+SIGTERM and SIGINT stop it and hand over the Lease; a second one ends it at once.
+Exit code: 0 stopped, 1 crashed, 2 could not start (the reason is one line on standard error).
+`;
+
+function flagUsage(flag: Flag): string {
+  return flag.value === undefined ? `--${flag.name}` : `--${flag.name} ${flag.value}`;
+}
+
+/** Reads the arguments after `run`. Throws a UsageError that says what to write instead. */
+export function parseRunOptions(args: readonly string[], surroundings: Surroundings): RunOptions {
+  const given = readFlags(args);
+  const { env } = surroundings;
+  const identity = filled(env['POD_NAME']) ?? `${surroundings.hostname}_${surroundings.randomId}`;
+  return {
+    kubeconfig: text(given, 'kubeconfig', undefined),
+    context: text(given, 'context', undefined),
+    namespace: name(given, 'namespace', filled(env['POD_NAMESPACE']) ?? 'haulout', dnsLabel, 63),
+    identity: text(given, 'identity', identity),
+    evictionQps: number(given, 'eviction-qps', 100, 'a number above 0, for example 100', (n) => n > 0),
+    evictionBurst: number(
+      given,
+      'eviction-burst',
+      200,
+      'a whole number of at least 1, for example 200',
+      (n) => Number.isInteger(n) && n >= 1,
+    ),
+    maxUnavailableNodes: nodeLimit(given),
+    logLevel: logLevel(given),
+    httpAddress: httpAddress(given),
+    leaderElect: toggle(given, 'leader-elect', true),
+    leaseName: name(given, 'lease-name', 'haulout', dnsSubdomain, 253),
+  };
+}
+
+/** The number of nodes that `limit` allows out of `nodes`: rounded down, but at least one. */
+export function nodesAllowed(limit: NodeLimit, nodes: number): number {
+  const allowed = limit.kind === 'count' ? limit.count : Math.floor((nodes * limit.percent) / 100);
+  return Math.max(1, allowed);
+}
+
+type Given = ReadonlyMap<FlagName, string | undefined>;
+
+// A table of its own instead of node:util's parseArgs: that one has no switch with a value (--leader-elect=false) and
+// its errors are neither one line nor advice.
+function readFlags(args: readonly string[]): Given {
+  const given = new Map<FlagName, string | undefined>();
+  const rest = [...args];
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    const parts = /^--?([^=]+)(?:=([^]*))?$/.exec(arg);
+    if (parts === null) throw new UsageError(unexpected(arg, given));
+    const flag = flags.find((one) => `--${one.name}` === `--${parts[1]}` && arg.startsWith('--'));
+    if (flag === undefined) throw new UsageError(unknownFlag(arg, parts[1] ?? ''));
+    let value = parts[2];
+    if (flag.value !== undefined && value === undefined) {
+      value = rest.shift();
+      if (value === undefined || value.startsWith('--')) {
+        throw new UsageError(`--${flag.name} needs a value: write ${flagUsage(flag)}`);
+      }
+    }
+    given.set(flag.name, value);
+  }
+  return given;
+}
+
+function unexpected(arg: string, given: Given): string {
+  const last = [...given].at(-1);
+  if (last !== undefined && last[1] === undefined)
+    return `write --${last[0]}=${arg}, not --${last[0]} ${arg}`;
+  return `unexpected argument ${quote(arg)}: haulout run takes flags only, see haulout run --help`;
+}
+
+function unknownFlag(arg: string, written: string): string {
+  const names = flags.map((flag) => flag.name);
+  const match = closest(written, [...names, 'help']);
+  const advice = match === undefined ? 'see haulout run --help' : `did you mean --${match}?`;
+  return `unknown flag ${quote(arg.split('=')[0] ?? arg)}: ${advice}`;
+}
+
+function wrong(flag: FlagName, value: string, instead: string): UsageError {
+  return new UsageError(`--${flag} ${quote(value)} cannot be used: write ${instead}`);
+}
+
+function text<T extends string | undefined>(given: Given, flag: FlagName, otherwise: T): string | T {
+  const value = given.get(flag);
+  if (value === undefined) return otherwise;
+  if (value.trim() === '') throw wrong(flag, value, 'a value, or leave the flag out');
+  return value;
+}
+
+const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const dnsSubdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+function name(given: Given, flag: FlagName, otherwise: string, pattern: RegExp, longest: number): string {
+  const value = text(given, flag, otherwise);
+  if (pattern.test(value) && value.length <= longest) return value;
+  throw wrong(flag, value, `lower-case letters, digits and '-', at most ${longest} characters`);
+}
+
+function number(
+  given: Given,
+  flag: FlagName,
+  otherwise: number,
+  instead: string,
+  fits: (value: number) => boolean,
+): number {
+  const value = given.get(flag);
+  if (value === undefined) return otherwise;
+  // Number() also takes '', '0x10' and 'Infinity'.
+  if (!/^\d+(\.\d+)?$/.test(value) || !fits(Number(value))) throw wrong(flag, value, instead);
+  return Number(value);
+}
+
+function nodeLimit(given: Given): NodeLimit {
+  const value = given.get('max-unavailable-nodes') ?? '10%';
+  const parts = /^(\d{1,9})(%?)$/.exec(value);
+  const amount = Number(parts?.[1]);
+  if (parts === null || amount < 1) {
+    throw wrong('max-unavailable-nodes', value, 'at least 1 or 1%, for example 3 or 10%');
+  }
+  if (parts[2] === '') return { kind: 'count', count: amount };
+  if (amount > 100) throw wrong('max-unavailable-nodes', value, '100% or less');
+  return { kind: 'percent', percent: amount };
+}
+
+function logLevel(given: Given): LogLevel {
+  const value = given.get('log-level') ?? 'info';
+  const level = logLevels.find((one) => one === value);
+  if (level === undefined) throw wrong('log-level', value, `one of ${logLevels.join(', ')}`);
+  return level;
+}
+
+function httpAddress(given: Given): HttpAddress {
+  const value = given.get('http-address') ?? '0.0.0.0:8080';
+  const parts = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]]*)):(\d{1,5})$/.exec(value);
+  const port = Number(parts?.[3]);
+  if (parts === null || port > 65_535) {
+    throw wrong('http-address', value, 'HOST:PORT, for example 127.0.0.1:8080, [::]:8080 or 127.0.0.1:0');
+  }
+  // ':8080' is how many tools write "every address".
+  return { host: parts[1] ?? (parts[2] === '' ? '0.0.0.0' : (parts[2] ?? '0.0.0.0')), port };
+}
+
+function toggle(given: Given, flag: FlagName, otherwise: boolean): boolean {
+  if (!given.has(flag)) return otherwise;
+  const value = given.get(flag) ?? 'true';
+  if (value !== 'true' && value !== 'false') throw wrong(flag, value, `--${flag}=true or --${flag}=false`);
+  return value === 'true';
+}
+
+function filled(value: string | undefined): string | undefined {
+  return value === undefined || value.trim() === '' ? undefined : value;
+}
+
+function quote(value: string): string {
+  return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}...` : value);
+}
