@@ -1,0 +1,113 @@
+// The parts of Kubernetes objects that haulout reads, exactly as the API server sends them (JSON; times are
+// RFC 3339 strings). Fields that nothing reads are not stored: see `trim` in the reflectors' set-up.
+
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation?: number;
+  readonly creationTimestamp: string;
+  readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly OwnerReference[];
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+}
+
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+  readonly lastHeartbeatTime?: string;
+}
+
+export interface Taint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+  readonly timeAdded?: string;
+}
+
+export interface Node extends KubeObject {
+  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+export interface Volume {
+  readonly name: string;
+  readonly emptyDir?: object;
+}
+
+export interface Pod extends KubeObject {
+  readonly spec: {
+    readonly nodeName?: string;
+    readonly terminationGracePeriodSeconds?: number;
+    readonly priority?: number;
+    readonly volumes?: readonly Volume[];
+  };
+  readonly status?: { readonly phase?: string; readonly conditions?: readonly Condition[] };
+}
+
+export interface LabelSelectorRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly LabelSelectorRequirement[];
+}
+
+export interface PodDisruptionBudget extends KubeObject {
+  readonly spec: {
+    readonly selector?: LabelSelector;
+    readonly minAvailable?: number | string;
+    readonly maxUnavailable?: number | string;
+    readonly unhealthyPodEvictionPolicy?: string;
+  };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly disruptionsAllowed?: number;
+    readonly currentHealthy?: number;
+    readonly desiredHealthy?: number;
+    readonly expectedPods?: number;
+    readonly disruptedPods?: Readonly<Record<string, string>>;
+  };
+}
+
+/** metav1.Status: the body of every error answer of the API server. */
+export interface ApiStatus {
+  readonly kind?: 'Status';
+  readonly status?: string;
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: {
+    readonly name?: string;
+    readonly retryAfterSeconds?: number;
+    readonly causes?: readonly {
+      readonly reason?: string;
+      readonly message?: string;
+      readonly field?: string;
+    }[];
+  };
+}
