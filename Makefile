@@ -1,0 +1,50 @@
+# haulout: see `make help`. Everything runs with the Node that package-lock.json pins.
+SHELL := /bin/sh
+NODE := node_modules/.bin/node
+KUBECONFIG ?= .cluster/kubeconfig
+INSTALLED := node_modules/.package-lock.json
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench run cluster cluster-down generate format clean install check-tools
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: install ## the whole of it on a cluster of its own, in a minute
+	@$(NODE) hack/demo.ts
+
+test: install ## all checks: types, lint, format, unit and end-to-end tests, chart
+	@$(NODE) hack/test.ts
+
+bench: install ## measure drains beside kubectl drain
+	@$(NODE) hack/bench.ts
+
+run: install ## run the operator from source against KUBECONFIG (default .cluster/kubeconfig)
+	@PATH="$(CURDIR)/node_modules/.bin:$$PATH" bin/haulout run --kubeconfig "$(KUBECONFIG)"
+
+cluster: install ## start a real control plane with 4 fake nodes (CLUSTER=kind or current for others)
+	@$(NODE) hack/cluster/up.ts
+
+cluster-down: install ## stop it
+	@$(NODE) hack/cluster/down.ts
+
+generate: install ## write all generated files anew (types, chart copies, reference)
+	@$(NODE) hack/generate.ts
+
+format: install ## format all sources
+	@$(NODE) node_modules/@biomejs/biome/bin/biome format --write src test hack
+
+clean: ## stop the cluster and remove all that was made, but not the built cluster programs in .cache
+	@if [ -x $(NODE) ] && [ -d .cluster ]; then $(NODE) hack/cluster/down.ts; fi
+	@rm -rf dist coverage .cluster .cluster-* node_modules
+
+install: check-tools $(INSTALLED) ## install the pinned packages where they are not
+
+$(INSTALLED): package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+check-tools:
+	@for tool in node npm go git; do \
+	  command -v $$tool >/dev/null 2>&1 || { echo "make: $$tool is missing, please install it" >&2; exit 1; }; \
+	done

@@ -1,0 +1,259 @@
+/**
+ * What kubelets do and kwok does not play faithfully enough for tests of drains:
+ * - heartbeats: a lease renewed every two seconds for each node, unless its kubelet is dead;
+ * - stopping pods: exactly when the pod says, with the pod's UID as a precondition (kwok deletes by name, which can hit
+ *   the pod that a StatefulSet has put in its place), cut at the grace period, and not on a node with a dead kubelet;
+ * - reporting a pod ready again that the node controller has marked not ready while the node was away.
+ */
+import { follow } from './follow.ts';
+import type { KubeClient, KubeObject } from './kube-client.ts';
+import { Limit } from './limit.ts';
+import { deletionRequestedAt, isKubeletDead, stopsAt } from './pod-stop.ts';
+
+const LEASE_SECONDS = 8;
+const RENEW_MS = 2000;
+const REQUEST_MS = 5000;
+const RETRY_MS = 200;
+const PARALLEL = 64;
+const KWOK_ANNOTATION = 'kwok.x-k8s.io/node';
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+}
+
+interface Node extends KubeObject {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+interface Pod extends KubeObject {
+  readonly metadata: KubeObject['metadata'] & {
+    readonly namespace: string;
+    readonly managedFields?: readonly {
+      readonly manager?: string;
+      readonly fieldsV1?: { 'f:status'?: { 'f:conditions'?: Readonly<Record<string, unknown>> } };
+    }[];
+  };
+  readonly spec: { readonly nodeName?: string };
+  readonly status?: { readonly phase?: string; readonly conditions?: readonly Condition[] };
+}
+
+interface Stopping {
+  readonly pod: Pod;
+  readonly firstAsked: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export interface KubeletsOptions {
+  /** Only nodes annotated as kwok's own: where real ones are beside them. */
+  readonly annotatedOnly: boolean;
+  readonly log: (line: string) => void;
+}
+
+export class Kubelets {
+  readonly #client: KubeClient;
+  readonly #options: KubeletsOptions;
+  readonly #limit = new Limit(PARALLEL);
+  readonly #nodes = new Map<string, Node>();
+  /** By UID: pods that were asked to go and whose containers still run. */
+  readonly #stopping = new Map<string, Stopping>();
+  /** By UID: pods that the node controller has marked not ready. */
+  readonly #markedNotReady = new Map<string, Pod>();
+  readonly #renewing = new Set<string>();
+
+  constructor(client: KubeClient, options: KubeletsOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  /** Runs until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const renewal = setInterval(() => this.#renewAll(), RENEW_MS);
+    const nodes = {
+      replace: (list: readonly Node[]) => {
+        const names = new Set(list.map((node) => node.metadata.name));
+        for (const name of this.#nodes.keys()) if (!names.has(name)) this.#nodes.delete(name);
+        for (const node of list) this.#nodeChanged(node);
+      },
+      changed: (node: Node) => this.#nodeChanged(node),
+      removed: (node: Node) => void this.#nodes.delete(node.metadata.name),
+    };
+    const pods = {
+      replace: (list: readonly Pod[]) => {
+        const uids = new Set(list.map((pod) => pod.metadata.uid));
+        for (const uid of [...this.#stopping.keys(), ...this.#markedNotReady.keys()]) {
+          if (!uids.has(uid)) this.#forget(uid);
+        }
+        for (const pod of list) this.#podChanged(pod);
+      },
+      changed: (pod: Pod) => this.#podChanged(pod),
+      removed: (pod: Pod) => this.#forget(pod.metadata.uid),
+    };
+    try {
+      await Promise.all([
+        follow(this.#client, '/api/v1/nodes', nodes, signal, this.#options.log),
+        follow(this.#client, '/api/v1/pods', pods, signal, this.#options.log),
+      ]);
+    } finally {
+      clearInterval(renewal);
+      for (const uid of this.#stopping.keys()) this.#forget(uid);
+    }
+  }
+
+  /** Whether there is a kubelet that acts for this node now. */
+  #isAlive(name: string | undefined): boolean {
+    const node = name === undefined ? undefined : this.#nodes.get(name);
+    return node !== undefined && !isKubeletDead(node.metadata);
+  }
+
+  #nodeChanged(node: Node): void {
+    const { name } = node.metadata;
+    if (this.#options.annotatedOnly && node.metadata.annotations?.[KWOK_ANNOTATION] !== 'fake') return;
+    const wasAlive = this.#isAlive(name);
+    this.#nodes.set(name, node);
+    if (!this.#isAlive(name)) return;
+    if (!wasAlive) {
+      this.#renew(name);
+      for (const { pod } of this.#stopping.values()) if (pod.spec.nodeName === name) this.#podChanged(pod);
+    }
+    if (isTrue(node.status?.conditions, 'Ready')) {
+      for (const pod of this.#markedNotReady.values()) if (pod.spec.nodeName === name) this.#reportReady(pod);
+    }
+  }
+
+  #podChanged(pod: Pod): void {
+    const { uid } = pod.metadata;
+    const asked = deletionRequestedAt(pod.metadata, Date.now());
+    if (asked === undefined) {
+      if (!isMarkedNotReady(pod)) {
+        this.#markedNotReady.delete(uid);
+        return;
+      }
+      this.#markedNotReady.set(uid, pod);
+      const node = this.#nodes.get(pod.spec.nodeName ?? '');
+      if (this.#isAlive(pod.spec.nodeName) && isTrue(node?.status?.conditions, 'Ready'))
+        this.#reportReady(pod);
+      return;
+    }
+    const known = this.#stopping.get(uid);
+    this.#forget(uid);
+    // Without a grace period its containers have stopped already; what keeps the object is a finalizer.
+    if (pod.spec.nodeName === undefined || pod.metadata.deletionGracePeriodSeconds === 0) return;
+    const sameDeletion = known?.pod.metadata.deletionTimestamp === pod.metadata.deletionTimestamp;
+    const firstAsked = known?.firstAsked ?? asked;
+    const stop: Stopping = { pod, firstAsked, timer: undefined };
+    const at = stopsAt(pod.metadata, firstAsked, sameDeletion ? firstAsked : asked);
+    stop.timer = setTimeout(
+      () => this.#limit.add(async () => this.#stop(stop)),
+      Math.max(0, at - Date.now()),
+    );
+    this.#stopping.set(uid, stop);
+  }
+
+  #forget(uid: string): void {
+    this.#markedNotReady.delete(uid);
+    const stop = this.#stopping.get(uid);
+    if (!stop) return;
+    clearTimeout(stop.timer);
+    this.#stopping.delete(uid);
+  }
+
+  /** Tries until the pod is gone or another deletion of it is known; on a dead node nothing happens until it is back. */
+  async #stop(stop: Stopping): Promise<void> {
+    const { namespace, name, uid } = stop.pod.metadata;
+    if (this.#stopping.get(uid) !== stop || !this.#isAlive(stop.pod.spec.nodeName)) return;
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } };
+    const status = await this.#send('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, body);
+    if ((status >= 200 && status <= 299) || status === 404 || status === 409) {
+      if (this.#stopping.get(uid) === stop) this.#forget(uid);
+      return;
+    }
+    stop.timer = setTimeout(() => this.#limit.add(async () => this.#stop(stop)), RETRY_MS);
+  }
+
+  #reportReady(pod: Pod): void {
+    const { namespace, name, uid } = pod.metadata;
+    const now = new Date().toISOString();
+    const conditions = [
+      { type: 'Ready', status: 'True', lastTransitionTime: now, reason: null, message: null },
+    ];
+    this.#limit.add(async () => {
+      if (!this.#markedNotReady.delete(uid)) return;
+      await this.#send('PATCH', `/api/v1/namespaces/${namespace}/pods/${name}/status`, {
+        metadata: { uid },
+        status: { conditions },
+      });
+    });
+  }
+
+  #renewAll(): void {
+    for (const name of this.#nodes.keys()) if (this.#isAlive(name)) this.#renew(name);
+  }
+
+  #renew(name: string): void {
+    if (this.#renewing.has(name)) return;
+    this.#renewing.add(name);
+    this.#limit.add(async () => {
+      await this.#renewLease(name);
+      this.#renewing.delete(name);
+    });
+  }
+
+  async #renewLease(name: string): Promise<void> {
+    const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+    const renewTime = new Date().toISOString().replace('Z', '000Z');
+    const status = await this.#send('PATCH', `${leases}/${name}`, { spec: { renewTime } });
+    const node = this.#nodes.get(name);
+    if (status !== 404 || !node) return;
+    await this.#send('POST', leases, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid: node.metadata.uid }] },
+      spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime },
+    });
+  }
+
+  /** The status of the answer; 0 where there was none. */
+  async #send(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: unknown): Promise<number> {
+    try {
+      const contentType = path.includes('/leases/')
+        ? 'application/merge-patch+json'
+        : method === 'PATCH'
+          ? 'application/strategic-merge-patch+json'
+          : 'application/json';
+      const signal = AbortSignal.timeout(REQUEST_MS);
+      const { status, body: answer } = await this.#client.request(method, path, {
+        body,
+        contentType,
+        signal,
+      });
+      if (status >= 400 && status !== 404 && status !== 409) {
+        this.#options.log(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
+      }
+      return status;
+    } catch (error) {
+      this.#options.log(`${method} ${path}: ${error instanceof Error ? error.message : String(error)}`);
+      return 0;
+    }
+  }
+}
+
+function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
+  return conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;
+}
+
+/**
+ * Only where the node controller itself wrote it: a test that makes a pod unready must find it unready for as long as
+ * it likes, which is why the writer is looked up in the managed fields.
+ */
+function isMarkedNotReady(pod: Pod): boolean {
+  const ready = pod.status?.conditions?.find((condition) => condition.type === 'Ready');
+  if (pod.status?.phase !== 'Running' || ready?.status !== 'False') return false;
+  return (
+    pod.metadata.managedFields?.some(
+      (entry) =>
+        entry.manager === 'kube-controller-manager' &&
+        entry.fieldsV1?.['f:status']?.['f:conditions']?.['k:{"type":"Ready"}'] !== undefined,
+    ) ?? false
+  );
+}

@@ -1,0 +1,175 @@
+/**
+ * Programs built from the pinned Go modules below hack/cluster/tools, once, into .cache/bin of the repository. Each
+ * module's directory there is named by a hash of its go.mod, go.sum and build flags: a changed version builds anew.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { withLock } from './lock.ts';
+import { repositoryRoot } from './paths.ts';
+
+interface Tool {
+  readonly module: string;
+  readonly package: string;
+  /** Variables to set to versions of required modules: what the program says it is. */
+  readonly versions?: Readonly<Record<string, string>>;
+}
+
+const kubernetes = (command: string): Tool => ({
+  module: 'kubernetes',
+  package: `k8s.io/kubernetes/cmd/${command}`,
+  versions: { 'k8s.io/component-base/version.gitVersion': 'k8s.io/kubernetes' },
+});
+
+const TOOLS = {
+  etcd: { module: 'kubernetes', package: 'go.etcd.io/etcd/server/v3' },
+  'kube-apiserver': kubernetes('kube-apiserver'),
+  'kube-controller-manager': kubernetes('kube-controller-manager'),
+  'kube-scheduler': kubernetes('kube-scheduler'),
+  kubectl: kubernetes('kubectl'),
+  kwok: {
+    module: 'kwok',
+    package: 'sigs.k8s.io/kwok/cmd/kwok',
+    versions: { 'sigs.k8s.io/kwok/pkg/consts.Version': 'sigs.k8s.io/kwok' },
+  },
+  helm: {
+    module: 'helm',
+    package: 'helm.sh/helm/v4/cmd/helm',
+    versions: { 'helm.sh/helm/v4/internal/version.version': 'helm.sh/helm/v4' },
+  },
+  'helm-unittest': { module: 'chart', package: 'github.com/helm-unittest/helm-unittest/cmd/helm-unittest' },
+  kubeconform: {
+    module: 'chart',
+    package: 'github.com/yannh/kubeconform/cmd/kubeconform',
+    versions: { 'main.version': 'github.com/yannh/kubeconform' },
+  },
+  kind: { module: 'kind', package: 'sigs.k8s.io/kind' },
+} as const satisfies Record<string, Tool>;
+
+export type ToolName = keyof typeof TOOLS;
+
+/** What a control plane without containers consists of, and what speaks to it. */
+export const CLUSTER_TOOLS = [
+  'etcd',
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'kubectl',
+  'kwok',
+  'helm',
+] as const satisfies readonly ToolName[];
+/** What checks the chart. */
+export const CHART_TOOLS = ['helm', 'helm-unittest', 'kubeconform'] as const satisfies readonly ToolName[];
+
+const BUILD_ENV = { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' };
+
+export function toolNames(): ToolName[] {
+  return Object.keys(TOOLS) as ToolName[];
+}
+
+/** Where the tool is, or will be once built. */
+export function toolPath(name: ToolName): string {
+  const tool: Tool = TOOLS[name];
+  const directory = moduleDirectory(tool.module);
+  const hash = createHash('sha256');
+  for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(join(directory, file)));
+  hash.update(JSON.stringify([BUILD_ENV, buildFlags(tool)]));
+  return join(cacheDirectory(), `${tool.module}-${hash.digest('hex').slice(0, 12)}`, name);
+}
+
+/** Builds what is not there yet, one after the other (each uses all cores), and gives the path of each. */
+export async function ensureTools<N extends ToolName>(
+  names: readonly N[],
+  log: (line: string) => void,
+): Promise<Record<N, string>> {
+  const paths = Object.fromEntries(names.map((name) => [name, toolPath(name)])) as Record<N, string>;
+  const isMissing = (name: N): boolean => !existsSync(paths[name]);
+  if (!names.some(isMissing)) return paths;
+  requireGo();
+  await withLock(
+    join(cacheDirectory(), 'build.lock'),
+    () => log('waiting for another build of the cluster tools'),
+    async () => {
+      const missing = names.filter(isMissing);
+      for (const [index, name] of missing.entries()) {
+        const step = `(${index + 1}/${missing.length})`;
+        log(`building ${name} ${step} ...`);
+        const started = performance.now();
+        await build(TOOLS[name], paths[name]);
+        log(`built ${name} ${step} in ${((performance.now() - started) / 1000).toFixed(0)} s`);
+      }
+    },
+  );
+  return paths;
+}
+
+async function build(tool: Tool, target: string): Promise<void> {
+  mkdirSync(join(target, '..'), { recursive: true });
+  const unfinished = `${target}.${process.pid}.tmp`;
+  try {
+    await goBuild(
+      ['build', ...buildFlags(tool), '-o', unfinished, tool.package],
+      moduleDirectory(tool.module),
+    );
+    renameSync(unfinished, target);
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+}
+
+async function goBuild(args: readonly string[], cwd: string): Promise<void> {
+  const env = { ...process.env, ...BUILD_ENV };
+  const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'inherit', 'pipe'] });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-8000);
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  if (code !== 0) throw new Error(`go ${args.join(' ')} failed in ${cwd}:\n${withoutDownloads(said)}`);
+}
+
+function withoutDownloads(text: string): string {
+  return text
+    .split('\n')
+    .filter((line) => !line.startsWith('go: downloading '))
+    .join('\n')
+    .trim();
+}
+
+function buildFlags(tool: Tool): string[] {
+  const variables = Object.entries(tool.versions ?? {}).map(
+    ([variable, module]) => `-X ${variable}=${requiredVersion(tool.module, module)}`,
+  );
+  return ['-trimpath', '-buildvcs=false', '-ldflags', ['-s -w', ...variables].join(' ')];
+}
+
+/** The version that the module's go.mod pins, e.g. "v1.36.3": versions are said in one place only. */
+function requiredVersion(module: string, required: string): string {
+  const text = readFileSync(join(moduleDirectory(module), 'go.mod'), 'utf8');
+  for (const line of text.split('\n')) {
+    const [name, version] = line
+      .replace(/^\s*require\s+/, '')
+      .trim()
+      .split(/\s+/);
+    if (name === required && version?.startsWith('v')) return version;
+  }
+  throw new Error(`${module}/go.mod does not require ${required}`);
+}
+
+function requireGo(): void {
+  if (spawnSync('go', ['version']).status !== 0) {
+    throw new Error('go is missing: the test cluster is built from Go modules, install Go 1.26 or newer');
+  }
+}
+
+function moduleDirectory(module: string): string {
+  return join(repositoryRoot, 'hack', 'cluster', 'tools', module);
+}
+
+function cacheDirectory(): string {
+  return join(repositoryRoot, '.cache', 'bin');
+}

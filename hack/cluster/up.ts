@@ -1,0 +1,53 @@
+/**
+ * `make cluster`: starts a cluster and leaves it running.
+ *   node hack/cluster/up.ts [--dir .cluster] [--nodes 4]
+ * CLUSTER=kind uses kind, CLUSTER=current uses the cluster of kubectl's current context.
+ */
+import { relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openCluster, startCluster, stopCluster } from './lib/cluster.ts';
+import { startKind, useCurrent } from './lib/foreign.ts';
+
+const { values } = parseArgs({
+  options: { dir: { type: 'string', default: '.cluster' }, nodes: { type: 'string', default: '4' } },
+});
+const { dir } = values;
+const nodes = Number(values.nodes);
+const log = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function up(kind: string): Promise<{ kubeconfig: string; binDir: string }> {
+  switch (kind) {
+    case 'kind':
+      return startKind(dir, nodes, log);
+    case 'current':
+      return useCurrent(dir, log);
+    case '': {
+      const running = await openCluster(dir);
+      if (running) log(`a healthy cluster is running already: ${running.server}`);
+      return running ?? startOwn();
+    }
+    default:
+      throw new Error(
+        `CLUSTER=${kind} is not known: kind, current, or nothing for a control plane without containers`,
+      );
+  }
+}
+
+async function startOwn(): Promise<{ kubeconfig: string; binDir: string }> {
+  // What is half started must not stay behind when somebody changes their mind.
+  const interrupted = (): void => {
+    void stopCluster(dir).finally(() => process.exit(130));
+  };
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  return startCluster({ dir, nodes, log });
+}
+
+try {
+  const { kubeconfig, binDir } = await up(process.env['CLUSTER'] ?? '');
+  const shown = (path: string): string => relative(process.cwd(), path);
+  log(`\n  export KUBECONFIG=${shown(kubeconfig)}\n  ${shown(binDir)}/kubectl get nodes\n`);
+  process.exit(0);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}
