@@ -11,7 +11,6 @@ export const crdSchema = {
       properties: {
         nodeName: {
           type: 'string',
-          minLength: 1,
           maxLength: 253,
           'x-kubernetes-validations': [
             {
@@ -29,13 +28,7 @@ export const crdSchema = {
         reason: { type: 'string', maxLength: 1024 },
         nodeDrainPolicy: { type: 'string', enum: ['Ignore', 'NoSchedule', 'Evacuate'], default: 'Evacuate' },
         nodeDeletePolicy: { type: 'string', enum: ['Orphan', 'Evict'], default: 'Orphan' },
-        nodeDeleteTimeoutSeconds: {
-          type: 'integer',
-          format: 'int32',
-          minimum: 1,
-          maximum: 31536000,
-          default: 3600,
-        },
+        nodeDeleteTimeoutSeconds: { type: 'integer', minimum: 1, maximum: 31536000, default: 3600 },
         suspend: { type: 'boolean', default: false },
         excludeFromLoadBalancers: { type: 'boolean', default: true },
         taints: {
@@ -49,7 +42,6 @@ export const crdSchema = {
             properties: {
               key: {
                 type: 'string',
-                minLength: 1,
                 maxLength: 317,
                 'x-kubernetes-validations': [
                   {
@@ -150,7 +142,6 @@ export const crdSchema = {
                     properties: {
                       key: {
                         type: 'string',
-                        minLength: 1,
                         maxLength: 317,
                         'x-kubernetes-validations': [
                           {
@@ -182,18 +173,12 @@ export const crdSchema = {
                 },
               },
             },
-            maxGracePeriodSeconds: { type: 'integer', format: 'int32', minimum: 1, maximum: 31536000 },
-            timeoutSeconds: { type: 'integer', format: 'int32', minimum: 1, maximum: 31536000 },
+            maxGracePeriodSeconds: { type: 'integer', minimum: 1, maximum: 31536000 },
+            timeoutSeconds: { type: 'integer', minimum: 1, maximum: 31536000 },
             onTimeout: { type: 'string', enum: ['Fail', 'Delete'], default: 'Fail' },
-            deleteBlockedAfterSeconds: { type: 'integer', format: 'int32', minimum: 1, maximum: 31536000 },
-            retryIntervalSeconds: { type: 'integer', format: 'int32', minimum: 1, maximum: 600, default: 20 },
-            skipWaitForDeleteTimeoutSeconds: {
-              type: 'integer',
-              format: 'int32',
-              minimum: 0,
-              maximum: 31536000,
-              default: 0,
-            },
+            deleteBlockedAfterSeconds: { type: 'integer', minimum: 1, maximum: 31536000 },
+            retryIntervalSeconds: { type: 'integer', minimum: 1, maximum: 600, default: 20 },
+            skipWaitForDeleteTimeoutSeconds: { type: 'integer', minimum: 0, maximum: 31536000, default: 0 },
             unmanagedPods: { type: 'string', enum: ['Block', 'Evict', 'Skip'], default: 'Block' },
             emptyDirPods: { type: 'string', enum: ['Evict', 'Block', 'Skip'], default: 'Evict' },
           },
