@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { stopCluster } from './lib/cluster.ts';
 import { stopKind } from './lib/foreign.ts';
+import { errorMessage } from './lib/untyped.ts';
 
 const { values } = parseArgs({ options: { dir: { type: 'string', default: '.cluster' } } });
 const kind = process.env['CLUSTER'] ?? '';
@@ -12,6 +13,6 @@ try {
   else if (kind !== 'current') await stopCluster(values.dir);
   log(kind === 'current' ? 'CLUSTER=current: nothing was started, nothing is stopped' : 'cluster stopped');
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorMessage(error)}\n`);
   process.exit(1);
 }

@@ -7,6 +7,7 @@ import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openCluster, startCluster, stopCluster } from './lib/cluster.ts';
 import { startKind, useCurrent } from './lib/foreign.ts';
+import { errorMessage } from './lib/untyped.ts';
 
 const { values } = parseArgs({
   options: { dir: { type: 'string', default: '.cluster' }, nodes: { type: 'string', default: '4' } },
@@ -14,6 +15,8 @@ const { values } = parseArgs({
 const { dir } = values;
 const nodes = Number(values.nodes);
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const shown = (path: string): string => relative(process.cwd(), path);
 
 async function up(kind: string): Promise<{ kubeconfig: string; binDir: string }> {
   switch (kind) {
@@ -44,10 +47,9 @@ async function startOwn(): Promise<{ kubeconfig: string; binDir: string }> {
 
 try {
   const { kubeconfig, binDir } = await up(process.env['CLUSTER'] ?? '');
-  const shown = (path: string): string => relative(process.cwd(), path);
   log(`\n  export KUBECONFIG=${shown(kubeconfig)}\n  ${shown(binDir)}/kubectl get nodes\n`);
   process.exit(0);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorMessage(error)}\n`);
   process.exit(1);
 }

@@ -25,6 +25,7 @@ import { clusterDirectory } from './paths.ts';
 import { freePorts } from './ports.ts';
 import { ProcessTable } from './processes.ts';
 import { CLUSTER_TOOLS, ensureTools } from './tools.ts';
+import { as } from './untyped.ts';
 
 export interface ClusterOptions {
   /** Relative to the repository; `.cluster` by default. Whatever ran there before is stopped and thrown away. */
@@ -94,8 +95,11 @@ export class Cluster {
     });
   }
 
-  /** Returns when its port is free; etcd keeps everything. SIGKILL for a crash instead of an orderly stop. */
-  async stopApiServer(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+  /**
+   * Returns when its port is free; etcd keeps everything. A crash by default: an orderly stop (SIGTERM) keeps open
+   * watches for up to a minute, here cut at ten seconds, in which it neither serves nor has gone.
+   */
+  async stopApiServer(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
     await this.#processes.stop('kube-apiserver', signal);
   }
 
@@ -113,7 +117,7 @@ export class Cluster {
     }
   }
 
-  async restartApiServer(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+  async restartApiServer(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
     await this.stopApiServer(signal);
     await this.startApiServer();
   }
@@ -224,7 +228,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 export async function openCluster(dir?: string): Promise<Cluster | undefined> {
   const path = join(clusterDirectory(dir), 'state.json');
   if (!existsSync(path)) return undefined;
-  const cluster = new Cluster(JSON.parse(readFileSync(path, 'utf8')) as ControlPlaneSettings);
+  const cluster = new Cluster(as<ControlPlaneSettings>(JSON.parse(readFileSync(path, 'utf8'))));
   return (await cluster.isHealthy()) ? cluster : undefined;
 }
 
@@ -249,7 +253,7 @@ async function discard(dir: string): Promise<void> {
 }
 
 async function choosePorts(): Promise<Ports> {
-  const [etcdPort, etcdPeer, apiServerPort] = (await freePorts(3)) as [number, number, number];
+  const [etcdPort, etcdPeer, apiServerPort] = as<[number, number, number]>(await freePorts(3));
   return { etcd: etcdPort, etcdPeer, apiServer: apiServerPort };
 }
 

@@ -28,13 +28,28 @@ export interface ControlPlaneSettings {
 }
 
 const SERVICE_CIDR = '10.96.0.0/16';
-const USERS = {
-  admin: { commonName: 'haulout-test:admin', organizations: ['system:masters'] },
-  'controller-manager': { commonName: 'system:kube-controller-manager' },
-  scheduler: { commonName: 'system:kube-scheduler' },
-  kwok: { commonName: 'haulout-test:kwok', organizations: ['system:masters'] },
-  kubelets: { commonName: 'haulout-test:kubelets', organizations: ['system:masters'] },
-} as const;
+/** The administrator's kubeconfig is the one for people and tests, so it lies on top. */
+const USERS = [
+  { file: 'kubeconfig', user: 'admin', commonName: 'haulout-test:admin', organizations: ['system:masters'] },
+  {
+    file: 'kubeconfigs/controller-manager',
+    user: 'controller-manager',
+    commonName: 'system:kube-controller-manager',
+  },
+  { file: 'kubeconfigs/scheduler', user: 'scheduler', commonName: 'system:kube-scheduler' },
+  {
+    file: 'kubeconfigs/kwok',
+    user: 'kwok',
+    commonName: 'haulout-test:kwok',
+    organizations: ['system:masters'],
+  },
+  {
+    file: 'kubeconfigs/kubelets',
+    user: 'kubelets',
+    commonName: 'haulout-test:kubelets',
+    organizations: ['system:masters'],
+  },
+] as const;
 
 export const serverUrl = (ports: Ports): string => `https://127.0.0.1:${ports.apiServer}`;
 
@@ -61,8 +76,8 @@ export function writeFiles(settings: ControlPlaneSettings): void {
 }
 
 function writeKubeconfigs(settings: ControlPlaneSettings, authority: Authority): void {
-  for (const [user, subject] of Object.entries(USERS)) {
-    writeKubeconfig(kubeconfigOf(settings.dir, user as keyof typeof USERS), {
+  for (const { file, user, ...subject } of USERS) {
+    writeKubeconfig(join(settings.dir, file), {
       server: serverUrl(settings.ports),
       authority: authority.certificate,
       user,
@@ -71,8 +86,7 @@ function writeKubeconfigs(settings: ControlPlaneSettings, authority: Authority):
   }
 }
 
-/** The administrator's is the one for people and tests, so it lies on top. */
-export function kubeconfigOf(dir: string, user: keyof typeof USERS): string {
+export function kubeconfigOf(dir: string, user: (typeof USERS)[number]['user']): string {
   return user === 'admin' ? join(dir, 'kubeconfig') : join(dir, 'kubeconfigs', user);
 }
 
@@ -191,6 +205,8 @@ export function fakeNodes(settings: FakeNodesSettings): ProcessSpec[] {
         managed,
         '--node-lease-duration-seconds=0', // heartbeats are the other process's
         '--node-ip=127.0.0.1',
+        '--cidr=10.244.0.1/16',
+        '--v=WARN',
       ],
     },
     {

@@ -1,6 +1,7 @@
 /** List and watch, for ever: what a test process needs to survive restarts of the API server. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient, KubeObject, WatchEvent } from './kube-client.ts';
+import { as, errorMessage } from './untyped.ts';
 
 export interface Followed<T extends KubeObject> {
   /** All that exist now: whatever is not among them is gone. */
@@ -9,9 +10,14 @@ export interface Followed<T extends KubeObject> {
   removed(object: T): void;
 }
 
+interface List<T> {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly items: readonly T[];
+}
+
 const RETRY_MS = 250;
 
-/** Returns when the signal is aborted. Every failure is logged and answered with a new list. */
+/** Returns when the signal is aborted. Every new failure is logged, and each answered with a new list. */
 export async function follow<T extends KubeObject>(
   client: KubeClient,
   path: string,
@@ -19,14 +25,13 @@ export async function follow<T extends KubeObject>(
   signal: AbortSignal,
   log: (line: string) => void,
 ): Promise<void> {
+  let lastProblem = '';
   while (!signal.aborted) {
     try {
       const timeout = AbortSignal.any([signal, AbortSignal.timeout(10_000)]);
-      const list = (await client.must('GET', path, { signal: timeout })) as {
-        metadata: { resourceVersion: string };
-        items: T[];
-      };
+      const list = as<List<T>>(await client.must('GET', path, { signal: timeout }));
       followed.replace(list.items);
+      lastProblem = '';
       let version = list.metadata.resourceVersion;
       for (;;) {
         for await (const event of client.watch(path, version, signal)) {
@@ -37,13 +42,15 @@ export async function follow<T extends KubeObject>(
       }
     } catch (error) {
       if (signal.aborted) return;
-      log(`${path}: ${error instanceof Error ? error.message : String(error)}; listing again`);
+      const problem = errorMessage(error);
+      if (problem !== lastProblem) log(`${path}: ${problem}; listing again until it works`);
+      lastProblem = problem;
       await sleep(RETRY_MS);
     }
   }
 }
 
 function deliver<T extends KubeObject>(event: WatchEvent, followed: Followed<T>): void {
-  if (event.type === 'DELETED') followed.removed(event.object as T);
-  else if (event.type !== 'BOOKMARK') followed.changed(event.object as T);
+  if (event.type === 'DELETED') followed.removed(as<T>(event.object));
+  else if (event.type !== 'BOOKMARK') followed.changed(as<T>(event.object));
 }

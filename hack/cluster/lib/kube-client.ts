@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { parse } from 'yaml';
+import { as } from './untyped.ts';
 
 export interface KubeObject {
   readonly metadata: {
@@ -38,6 +39,8 @@ interface KubeconfigFile {
   users: { user: { 'client-certificate-data': string; 'client-key-data': string } }[];
 }
 
+const decode = (text: string): Buffer => Buffer.from(text, 'base64');
+
 export class KubeClient {
   readonly server: string;
   readonly #agent: Agent;
@@ -45,11 +48,10 @@ export class KubeClient {
 
   /** The kubeconfig must hold one cluster and one user with its client certificate inside. */
   constructor(kubeconfig: string, userAgent: string) {
-    const file = parse(readFileSync(kubeconfig, 'utf8')) as KubeconfigFile;
+    const file = as<KubeconfigFile>(parse(readFileSync(kubeconfig, 'utf8')));
     const cluster = file.clusters[0]?.cluster;
     const user = file.users[0]?.user;
     if (!cluster || !user) throw new Error(`${kubeconfig} names no cluster and user`);
-    const decode = (text: string): Buffer => Buffer.from(text, 'base64');
     this.server = cluster.server;
     this.#userAgent = userAgent;
     this.#agent = new Agent({
@@ -110,7 +112,7 @@ export class KubeClient {
     for await (const chunk of response.body.setEncoding('utf8')) {
       const lines = (rest + String(chunk)).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) yield JSON.parse(line) as WatchEvent;
+      for (const line of lines) yield as<WatchEvent>(JSON.parse(line));
     }
   }
 

@@ -12,9 +12,10 @@ export interface KubeconfigContent {
   readonly certificate: Certificate;
 }
 
+const encode = (text: string): string => Buffer.from(text).toString('base64');
+
 /** Readable by its owner only; replaced in one step. */
 export function writeKubeconfig(file: string, content: KubeconfigContent): void {
-  const encode = (text: string): string => Buffer.from(text).toString('base64');
   const name = 'haulout';
   const document = {
     apiVersion: 'v1',

@@ -3,12 +3,13 @@
  * - heartbeats: a lease renewed every two seconds for each node, unless its kubelet is dead;
  * - stopping pods: exactly when the pod says, with the pod's UID as a precondition (kwok deletes by name, which can hit
  *   the pod that a StatefulSet has put in its place), cut at the grace period, and not on a node with a dead kubelet;
- * - reporting a pod ready again that the node controller has marked not ready while the node was away.
+ * - reporting a node and its pods ready again that the node controller has marked while no heartbeats came.
  */
 import { follow } from './follow.ts';
 import type { KubeClient, KubeObject } from './kube-client.ts';
 import { Limit } from './limit.ts';
 import { deletionRequestedAt, isKubeletDead, stopsAt } from './pod-stop.ts';
+import { errorMessage } from './untyped.ts';
 
 const LEASE_SECONDS = 8;
 const RENEW_MS = 2000;
@@ -96,7 +97,7 @@ export class Kubelets {
       ]);
     } finally {
       clearInterval(renewal);
-      for (const uid of this.#stopping.keys()) this.#forget(uid);
+      for (const uid of [...this.#stopping.keys()]) this.#forget(uid);
     }
   }
 
@@ -114,10 +115,14 @@ export class Kubelets {
     if (!this.#isAlive(name)) return;
     if (!wasAlive) {
       this.#renew(name);
-      for (const { pod } of this.#stopping.values()) if (pod.spec.nodeName === name) this.#podChanged(pod);
+      for (const { pod } of [...this.#stopping.values()])
+        if (pod.spec.nodeName === name) this.#podChanged(pod);
     }
-    if (isTrue(node.status?.conditions, 'Ready')) {
-      for (const pod of this.#markedNotReady.values()) if (pod.spec.nodeName === name) this.#reportReady(pod);
+    if (node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'Unknown')) {
+      this.#reportNodeReady(name);
+    } else if (isTrue(node.status?.conditions, 'Ready')) {
+      for (const pod of [...this.#markedNotReady.values()])
+        if (pod.spec.nodeName === name) this.#reportReady(pod);
     }
   }
 
@@ -169,6 +174,17 @@ export class Kubelets {
       return;
     }
     stop.timer = setTimeout(() => this.#limit.add(async () => this.#stop(stop)), RETRY_MS);
+  }
+
+  /** kwok would do it too, but after an outage only when its watch is back, up to half a minute later. */
+  #reportNodeReady(name: string): void {
+    const now = new Date().toISOString();
+    const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: null };
+    this.#limit.add(async () => {
+      await this.#send('PATCH', `/api/v1/nodes/${name}/status`, {
+        status: { conditions: [{ ...ready, lastHeartbeatTime: now, lastTransitionTime: now }] },
+      });
+    });
   }
 
   #reportReady(pod: Pod): void {
@@ -232,7 +248,7 @@ export class Kubelets {
       }
       return status;
     } catch (error) {
-      this.#options.log(`${method} ${path}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#options.log(`${method} ${path}: ${errorMessage(error)}`);
       return 0;
     }
   }

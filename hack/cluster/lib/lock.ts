@@ -3,6 +3,7 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identityOf, isRunning, type ProcessIdentity } from './identity.ts';
+import { as, errorCode } from './untyped.ts';
 
 /** Runs `work` while holding the lock file; `onWait` is called once when somebody else holds it. */
 export async function withLock<T>(file: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
@@ -37,15 +38,14 @@ function tryLink(own: string, file: string): boolean {
     linkSync(own, file);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (errorCode(error) === 'EEXIST') return false;
     throw error;
   }
 }
 
 function readHolder(file: string): ProcessIdentity | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    return value as ProcessIdentity;
+    return as<ProcessIdentity>(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
     return undefined;
   }

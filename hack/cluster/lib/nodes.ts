@@ -1,6 +1,7 @@
 /** The fake nodes: made here, played by kwok and the kubelets process. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient } from './kube-client.ts';
+import { as } from './untyped.ts';
 
 export interface NodeCapacity {
   readonly cpu: string;
@@ -63,7 +64,7 @@ export async function waitForNodes(
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const list = (await client.must('GET', '/api/v1/nodes')) as NodeList;
+    const list = as<NodeList>(await client.must('GET', '/api/v1/nodes'));
     const ready = new Set(
       list.items
         .filter(

@@ -4,6 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRunning, type ProcessIdentity, parsePidFile } from './identity.ts';
+import { errorCode } from './untyped.ts';
 
 export interface ProcessSpec {
   readonly name: string;
@@ -117,7 +118,7 @@ function send(identity: ProcessIdentity, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     if (isRunning(identity)) process.kill(identity.pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (errorCode(error) !== 'ESRCH') throw error;
   }
 }
 

@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path';
 import { withLock } from './lock.ts';
 import { repositoryRoot } from './paths.ts';
+import { as } from './untyped.ts';
 
 interface Tool {
   readonly module: string;
@@ -19,7 +20,10 @@ interface Tool {
 const kubernetes = (command: string): Tool => ({
   module: 'kubernetes',
   package: `k8s.io/kubernetes/cmd/${command}`,
-  versions: { 'k8s.io/component-base/version.gitVersion': 'k8s.io/kubernetes' },
+  versions: {
+    'k8s.io/component-base/version.gitVersion': 'k8s.io/kubernetes',
+    'k8s.io/client-go/pkg/version.gitVersion': 'k8s.io/kubernetes', // the user agent
+  },
 });
 
 const TOOLS = {
@@ -64,10 +68,6 @@ export const CHART_TOOLS = ['helm', 'helm-unittest', 'kubeconform'] as const sat
 
 const BUILD_ENV = { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' };
 
-export function toolNames(): ToolName[] {
-  return Object.keys(TOOLS) as ToolName[];
-}
-
 /** Where the tool is, or will be once built. */
 export function toolPath(name: ToolName): string {
   const tool: Tool = TOOLS[name];
@@ -83,7 +83,7 @@ export async function ensureTools<N extends ToolName>(
   names: readonly N[],
   log: (line: string) => void,
 ): Promise<Record<N, string>> {
-  const paths = Object.fromEntries(names.map((name) => [name, toolPath(name)])) as Record<N, string>;
+  const paths = as<Record<N, string>>(Object.fromEntries(names.map((name) => [name, toolPath(name)])));
   const isMissing = (name: N): boolean => !existsSync(paths[name]);
   if (!names.some(isMissing)) return paths;
   requireGo();
