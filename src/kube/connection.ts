@@ -1,0 +1,177 @@
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+
+/** How to prove who we are, as read at one moment. */
+export interface Credentials {
+  readonly tls: {
+    readonly ca?: string | Buffer;
+    readonly cert?: string | Buffer;
+    readonly key?: string | Buffer;
+    readonly rejectUnauthorized?: boolean;
+    readonly servername?: string;
+  };
+  /** Authorization and impersonation. Never to be logged. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Where the API server is and how to get in; made by `loadKubeConfig`. */
+export interface KubeAccess {
+  /** The URL of the API server, possibly with a base path. */
+  readonly server: string;
+  /** An http or https proxy on the way. */
+  readonly proxyUrl?: string;
+  /** `fresh`: what was read before is not good any more (401), read the configuration from its origin again. */
+  credentials(fresh: boolean): Promise<Credentials>;
+}
+
+export interface Session {
+  readonly headers: Readonly<Record<string, string>>;
+  /** For requests, and for watches: hundreds of open watches must not stand between a request and its stream. */
+  readonly requests: Dispatcher;
+  readonly watches: Dispatcher;
+  readonly tls: string;
+  readonly readAt: number;
+}
+
+// Tokens of service accounts are replaced in their file well before they expire; client-go reads them once a minute.
+const reuseMs = 60_000;
+const shortestRefreshMs = 5_000;
+const idleConnectionMs = 30_000;
+
+/** Credentials and connections to the API server; renews both without a restart. */
+export class Connection {
+  readonly origin: string;
+  /** Prefix of every path; empty for most servers. */
+  readonly basePath: string;
+  readonly #access: KubeAccess;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #agents = new Set<Dispatcher>();
+  #session: Session | undefined;
+  #refreshing: Promise<Session> | undefined;
+  #forcedAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  constructor(access: KubeAccess, clock: Clock, logger: Logger) {
+    const url = new URL(access.server);
+    this.origin = url.origin;
+    this.basePath = url.pathname.replace(/\/+$/, '');
+    this.#access = access;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** Credentials not older than a minute, with connections that use them. Throws when there are none. */
+  async session(): Promise<Session> {
+    const session = this.#session;
+    if (session !== undefined && this.#clock.monotonic() - session.readAt < reuseMs) {
+      return session;
+    }
+    return this.#refresh(false);
+  }
+
+  /** What to try after a 401 to `used`; undefined when there is nothing newer to try. */
+  async after401(used: Session): Promise<Session | undefined> {
+    if (this.#session !== undefined && this.#session.headers !== used.headers) {
+      return this.#session;
+    }
+    // Credentials that are refused for good must not run an exec plugin for every request.
+    if (this.#clock.monotonic() - this.#forcedAt < shortestRefreshMs) {
+      return undefined;
+    }
+    this.#forcedAt = this.#clock.monotonic();
+    return this.#refresh(true);
+  }
+
+  /** Ends every connection; running requests fail. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#session = undefined;
+    const reason = new Error('the client is closed');
+    await Promise.all([...this.#agents].map(async (agent) => agent.destroy(reason)));
+    this.#agents.clear();
+  }
+
+  #refresh(fresh: boolean): Promise<Session> {
+    this.#refreshing ??= this.#read(fresh).finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  async #read(fresh: boolean): Promise<Session> {
+    const readAt = this.#clock.monotonic();
+    const old = this.#session;
+    let credentials: Credentials;
+    try {
+      credentials = await this.#access.credentials(fresh);
+    } catch (error) {
+      if (old === undefined) {
+        throw new Error('cannot get credentials', { cause: error });
+      }
+      // A file that is being replaced may be missing for a moment; what we have is most likely still good.
+      this.#logger.warn('cannot renew the credentials, the old ones stay in use', {
+        error: error instanceof Error ? error.message : String(error),
+      });
+      this.#session = { ...old, readAt: readAt - reuseMs + shortestRefreshMs };
+      return this.#session;
+    }
+    if (this.#closed) {
+      throw new Error('the client is closed');
+    }
+    const tls = fingerprint(credentials);
+    if (old !== undefined && old.tls === tls) {
+      this.#session = { ...old, headers: credentials.headers, readAt };
+      return this.#session;
+    }
+    const session: Session = {
+      headers: credentials.headers,
+      requests: this.#newAgent(credentials),
+      watches: this.#newAgent(credentials),
+      tls,
+      readAt,
+    };
+    this.#session = session;
+    if (old !== undefined) {
+      this.#logger.info('the certificates for the API server changed, using new connections');
+      // Close lets what runs finish: watches end by themselves within ten minutes.
+      this.#retire(old.requests);
+      this.#retire(old.watches);
+    }
+    return session;
+  }
+
+  #newAgent({ tls }: Credentials): Dispatcher {
+    const options: Agent.Options = {
+      // HTTP/2 (the default) with as many connections as the streams need. One connection would be a trap: it takes
+      // 100 streams, and everything after 100 open watches would wait for ever.
+      keepAliveTimeout: idleConnectionMs,
+      connect: { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 },
+    };
+    const { proxyUrl } = this.#access;
+    const agent =
+      proxyUrl === undefined
+        ? new Agent(options)
+        : new ProxyAgent({ ...options, uri: proxyUrl, requestTls: tls });
+    this.#agents.add(agent);
+    return agent;
+  }
+
+  #retire(agent: Dispatcher): void {
+    agent
+      .close()
+      .catch(() => {})
+      .finally(() => this.#agents.delete(agent));
+  }
+}
+
+function fingerprint({ tls }: Credentials): string {
+  return JSON.stringify([
+    tls.ca?.toString(),
+    tls.cert?.toString(),
+    tls.key?.toString(),
+    tls.rejectUnauthorized,
+    tls.servername,
+  ]);
+}
