@@ -1,0 +1,46 @@
+import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
+import { isFinished, isReady } from './filters.ts';
+
+/** What the API server will ask before it evicts a pod; mirrors its own order of checks. */
+export type BudgetGate =
+  /** No budget has a say: no budget, or the pod's state makes the server pass it by. */
+  | { readonly kind: 'free' }
+  /** Takes one of the disruptions that the budget allows. */
+  | { readonly kind: 'counted'; readonly budget: PodDisruptionBudget }
+  /** The server refuses every eviction of a pod with several budgets. */
+  | { readonly kind: 'several'; readonly budgets: readonly PodDisruptionBudget[] };
+
+/** `budgets` are those that select the pod. Terminating pods are not asked about: they are never posted. */
+export function budgetGate(pod: Pod, budgets: readonly PodDisruptionBudget[]): BudgetGate {
+  if (isFinished(pod) || pod.status?.phase === 'Pending') return { kind: 'free' };
+  const [budget, ...others] = budgets;
+  if (budget === undefined) return { kind: 'free' };
+  if (others.length > 0) return { kind: 'several', budgets };
+  if (!isReady(pod) && unreadyPodsPass(budget)) return { kind: 'free' };
+  return { kind: 'counted', budget };
+}
+
+function unreadyPodsPass(budget: PodDisruptionBudget): boolean {
+  if (budget.spec.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
+  const { currentHealthy = 0, desiredHealthy = 0 } = budget.status ?? {};
+  return desiredHealthy > 0 && currentHealthy >= desiredHealthy;
+}
+
+/** Until the disruption controller has seen the spec, the server refuses with Retry-After. */
+export function isStale(budget: PodDisruptionBudget): boolean {
+  return (budget.status?.observedGeneration ?? 0) < (budget.metadata.generation ?? 0);
+}
+
+/** `namespace/name`: what lanes and waiters are keyed by. */
+export function budgetKey(budget: PodDisruptionBudget): string {
+  return `${budget.metadata.namespace ?? ''}/${budget.metadata.name}`;
+}
+
+/** The sentence that people read; the same facts are in the blocker's `budget`. */
+export function budgetMessage(budget: PodDisruptionBudget): string {
+  const name = budgetKey(budget);
+  if (isStale(budget)) return `budget ${name} is being processed by the disruption controller`;
+  const { desiredHealthy = 0, currentHealthy = 0 } = budget.status ?? {};
+  const pods = desiredHealthy === 1 ? 'pod' : 'pods';
+  return `budget ${name} needs ${desiredHealthy} healthy ${pods} and has ${currentHealthy}`;
+}

@@ -1,0 +1,189 @@
+import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
+import { budgetGate, budgetKey, budgetMessage, isStale } from './budgets.ts';
+import type { Attempt, DrainMemory } from './memory.ts';
+import { type Obstacle, obstacleOf, severalBudgets } from './obstacles.ts';
+
+/** A pod that has to leave and may be evicted: neither terminating nor protected. */
+export interface Candidate {
+  readonly pod: Pod;
+  /** A shorter grace period than the pod's own, in seconds. */
+  readonly gracePeriodSeconds: number | undefined;
+  /** Every maintenance of the node agrees that the pod is deleted if its budget refuses it. */
+  readonly mayBeDeleted: boolean;
+  /** How long to wait after a refusal that no event will end. */
+  readonly retryIntervalMs: number;
+}
+
+export interface Post {
+  readonly pod: Pod;
+  readonly gracePeriodSeconds: number | undefined;
+  /** The budget under which it goes, and that is asked once more if it is a probe. */
+  readonly lane: string | undefined;
+  readonly probe: boolean;
+  /** Read the pod first: the last attempt's fate is not known. */
+  readonly readFirst: boolean;
+  readonly retryIntervalMs: number;
+  /** The budget's resourceVersion on which the decision rests. */
+  readonly budgetVersion: string | undefined;
+}
+
+export interface Deletion {
+  readonly pod: Pod;
+  readonly gracePeriodSeconds: number | undefined;
+  readonly retryIntervalMs: number;
+}
+
+export interface EvictionPlan {
+  readonly posts: readonly Post[];
+  readonly deletions: readonly Deletion[];
+  /** Why pods cannot leave now, by UID. */
+  readonly obstacles: ReadonlyMap<string, Obstacle>;
+  /** Lanes whose next change matters to this node. */
+  readonly waitsFor: ReadonlySet<string>;
+  /** Monotonic milliseconds at which a retry is due. */
+  readonly wakeAt: number | undefined;
+}
+
+export interface EvictionInput {
+  /** In the order in which they go. */
+  readonly candidates: readonly Candidate[];
+  readonly budgetsOf: (pod: Pod) => readonly PodDisruptionBudget[];
+  readonly memory: DrainMemory;
+  /** Monotonic milliseconds. */
+  readonly now: number;
+}
+
+/** Decides which pods are posted now, which are deleted, and why the others wait. */
+export function planEvictions(input: EvictionInput): EvictionPlan {
+  const round = new Round(input);
+  for (const candidate of input.candidates) round.consider(candidate);
+  return round.finish();
+}
+
+interface LaneQueue {
+  readonly budgets: readonly PodDisruptionBudget[];
+  readonly candidates: Candidate[];
+}
+
+class Round {
+  readonly #input: EvictionInput;
+  readonly #posts: Post[] = [];
+  readonly #deletions: Deletion[] = [];
+  readonly #obstacles = new Map<string, Obstacle>();
+  readonly #queues = new Map<string, LaneQueue>();
+  #wakeAt: number | undefined;
+
+  constructor(input: EvictionInput) {
+    this.#input = input;
+  }
+
+  consider(candidate: Candidate): void {
+    const { memory, now, budgetsOf } = this.#input;
+    const { uid } = candidate.pod.metadata;
+    if (memory.accepted.has(uid)) return;
+    const underway = memory.inFlight.has(uid);
+    const attempt = memory.attempts.get(uid);
+    if (attempt?.notBefore !== undefined && (underway || attempt.notBefore > now)) {
+      // Held up until the answer says otherwise: the text must not flap with every try.
+      this.#obstacles.set(uid, obstacleOf(attempt.refusal));
+      if (!underway) this.#wake(attempt.notBefore);
+      return;
+    }
+    const gate = budgetGate(candidate.pod, budgetsOf(candidate.pod));
+    if (gate.kind === 'free') {
+      if (!underway) this.#post(candidate, undefined, false);
+    } else if (gate.kind === 'counted') this.#enqueue(budgetKey(gate.budget), [gate.budget], candidate);
+    else this.#enqueue(gate.budgets.map(budgetKey).toSorted().join(' '), gate.budgets, candidate);
+  }
+
+  finish(): EvictionPlan {
+    for (const [key, queue] of this.#queues) this.#serve(key, queue);
+    return {
+      posts: this.#posts,
+      deletions: this.#deletions,
+      obstacles: this.#obstacles,
+      waitsFor: new Set([...this.#queues].flatMap(([key, { budgets }]) => [key, ...budgets.map(budgetKey)])),
+      wakeAt: this.#wakeAt,
+    };
+  }
+
+  #serve(key: string, { budgets, candidates: queued }: LaneQueue): void {
+    const { memory } = this.#input;
+    const lane = memory.lane(key);
+    const candidates = queued.filter(({ pod }) => !memory.inFlight.has(pod.metadata.uid));
+    const [budget] = budgets;
+    const open =
+      budgets.length === 1 && budget !== undefined && lane.refusedVersion !== budget.metadata.resourceVersion;
+    const allowed =
+      open && !isStale(budget) ? (budget.status?.disruptionsAllowed ?? 0) - lane.unseen.size : 0;
+    if (lane.busy !== undefined) {
+      // Whoever has the lane wakes this node when the answers are there.
+      if (allowed <= 0) this.#refuse(queued, budgets);
+      return;
+    }
+    if (allowed > 0) {
+      for (const candidate of candidates.slice(0, allowed)) this.#post(candidate, key, false);
+      return;
+    }
+    this.#refuse(queued, budgets);
+    this.#escalateOrProbe(key, candidates);
+  }
+
+  /** At most one post in a closed lane: a proof that the budget refuses the pod itself, or a probe. */
+  #escalateOrProbe(key: string, candidates: readonly Candidate[]): void {
+    const unproven: Candidate[] = [];
+    for (const candidate of candidates) {
+      if (!candidate.mayBeDeleted) continue;
+      if (isBudgetRefusal(this.#attempt(candidate))) this.#deletions.push(candidate);
+      else unproven.push(candidate);
+    }
+    const [proof] = unproven;
+    if (proof) return this.#post(proof, key, true);
+    const { probe } = this.#input.memory.lane(key);
+    if (probe !== undefined && probe.nextAt > this.#input.now) return this.#wake(probe.nextAt);
+    const first = candidates.find((candidate) => !candidate.mayBeDeleted);
+    if (first) this.#post(first, key, true);
+  }
+
+  #refuse(candidates: readonly Candidate[], budgets: readonly PodDisruptionBudget[]): void {
+    const [budget, ...others] = budgets;
+    if (budget === undefined) return;
+    const { desiredHealthy: needs = 0, currentHealthy: has = 0 } = budget.status ?? {};
+    const obstacle: Obstacle =
+      others.length > 0
+        ? severalBudgets(budgets.map(budgetKey))
+        : {
+            cause: 'PodDisruptionBudget',
+            message: budgetMessage(budget),
+            budget: { name: budget.metadata.name, needs, has },
+          };
+    for (const { pod } of candidates) this.#obstacles.set(pod.metadata.uid, obstacle);
+  }
+
+  #enqueue(key: string, budgets: readonly PodDisruptionBudget[], candidate: Candidate): void {
+    const queue = this.#queues.get(key);
+    if (queue) queue.candidates.push(candidate);
+    else this.#queues.set(key, { budgets, candidates: [candidate] });
+  }
+
+  #post(candidate: Candidate, lane: string | undefined, probe: boolean): void {
+    const { pod, gracePeriodSeconds, retryIntervalMs } = candidate;
+    const readFirst = this.#attempt(candidate)?.uncertain ?? false;
+    const budgets = lane === undefined ? [] : (this.#queues.get(lane)?.budgets ?? []);
+    const budgetVersion = budgets.length === 1 ? budgets[0]?.metadata.resourceVersion : undefined;
+    this.#posts.push({ pod, gracePeriodSeconds, lane, probe, readFirst, retryIntervalMs, budgetVersion });
+  }
+
+  #attempt({ pod }: Candidate): Attempt | undefined {
+    return this.#input.memory.attempts.get(pod.metadata.uid);
+  }
+
+  #wake(at: number): void {
+    this.#wakeAt = Math.min(this.#wakeAt ?? at, at);
+  }
+}
+
+/** A plain DELETE goes around webhooks too: only the server's own "no" of a budget may lead to one. */
+function isBudgetRefusal(attempt: Attempt | undefined): boolean {
+  return attempt?.refusal.kind === 'budget' || attempt?.refusal.kind === 'multipleBudgets';
+}

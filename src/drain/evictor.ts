@@ -1,0 +1,257 @@
+import type { Answer } from '../kube/answer.ts';
+import type { Client } from '../kube/client.ts';
+import type { Pod } from '../kube/types.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { TokenBucket } from '../runtime/token-bucket.ts';
+import type { Deletion, Post } from './evictions.ts';
+import type { LiveDrainMemory } from './memory.ts';
+
+export interface EvictorOptions {
+  readonly client: Client;
+  readonly bucket: TokenBucket;
+  readonly clock: Clock;
+  readonly memory: LiveDrainMemory;
+  readonly logger: Logger;
+  /** An answer of the eviction API, or of a deletion. */
+  readonly onAnswer: (what: 'eviction' | 'deletion', kind: Answer['kind'], pod: Pod) => void;
+  /** Whether the watch still shows this pod, and not terminating. */
+  readonly isPresent: (pod: Pod) => boolean;
+  /** Something changed for this node. */
+  readonly wakeNode: (nodeName: string) => void;
+  /** The lane is free again, or its budget was heard. */
+  readonly wakeLane: (key: string) => void;
+}
+
+// The server itself retries for 10 s when evictions under one budget collide.
+const evictionTimeoutMs = 60_000;
+// After no answer, or an answer that a look at the pod has to explain.
+const lookAgainMs = 1_000;
+
+/** Carries out what the plan decided about pods, and remembers the answers. Returns at once; work goes on behind. */
+export class Evictor {
+  readonly #options: EvictorOptions;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: EvictorOptions) {
+    this.#options = options;
+  }
+
+  /** Starts the requests; whatever must not be asked twice is noted before this returns. */
+  start(nodeName: string, posts: readonly Post[], deletions: readonly Deletion[], signal: AbortSignal): void {
+    const { memory } = this.#options;
+    const lanes = new Map<string, Post[]>();
+    for (const post of posts) {
+      memory.inFlight.add(post.pod.metadata.uid);
+      if (post.lane === undefined) this.#track(signal, this.#evictAlone(nodeName, post, signal));
+      else lanes.set(post.lane, [...(lanes.get(post.lane) ?? []), post]);
+    }
+    for (const [key, queue] of lanes) {
+      memory.lane(key).busy = nodeName;
+      this.#track(signal, this.#evictInTurn(nodeName, key, queue, signal));
+    }
+    for (const deletion of deletions) {
+      memory.inFlight.add(deletion.pod.metadata.uid);
+      this.#track(signal, this.#delete(nodeName, deletion, signal));
+    }
+  }
+
+  /** Resolves when nothing is on the wire any more. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #evictAlone(nodeName: string, post: Post, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#evict(nodeName, post, signal);
+    } finally {
+      this.#options.memory.inFlight.delete(post.pod.metadata.uid);
+      this.#options.wakeNode(nodeName);
+    }
+  }
+
+  /** Evictions under one budget collide in the server if they are sent at the same time. */
+  async #evictInTurn(
+    nodeName: string,
+    key: string,
+    posts: readonly Post[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { memory, wakeNode, wakeLane } = this.#options;
+    try {
+      for (const post of posts) {
+        if ((await this.#evict(nodeName, post, signal)) === 'closed') break;
+      }
+    } finally {
+      for (const { pod } of posts) memory.inFlight.delete(pod.metadata.uid);
+      memory.lane(key).busy = undefined;
+      wakeNode(nodeName);
+      wakeLane(key);
+    }
+  }
+
+  async #evict(nodeName: string, post: Post, signal: AbortSignal): Promise<'open' | 'closed'> {
+    const { client, bucket, memory } = this.#options;
+    const { pod, lane } = post;
+    await bucket.take(signal);
+    if (post.readFirst && (await this.#hasLeft(pod, signal))) return 'open';
+    // What the watch showed meanwhile counts: a pod that is terminating is never posted.
+    if (!this.#options.isPresent(pod)) return 'open';
+    if (lane !== undefined) memory.reserve(lane, pod);
+    const answer = await client.create<unknown>(evictionPath(pod), evictionBody(post), {
+      signal,
+      timeoutMs: evictionTimeoutMs,
+    });
+    this.#options.onAnswer('eviction', answer.kind, pod);
+    this.#log('eviction', nodeName, pod, answer);
+    if (answer.kind !== 'ok' && answer.kind !== 'notFound') memory.unreserve(pod.metadata.uid);
+    return this.#learn(post, answer, signal);
+  }
+
+  async #delete(nodeName: string, deletion: Deletion, signal: AbortSignal): Promise<void> {
+    const { client, bucket, memory, isPresent } = this.#options;
+    const { pod, gracePeriodSeconds } = deletion;
+    try {
+      await bucket.take(signal);
+      if (!isPresent(pod)) return;
+      const answer = await client.delete<unknown>(podPath(pod), deleteOptions(pod, gracePeriodSeconds), {
+        signal,
+      });
+      this.#options.onAnswer('deletion', answer.kind, pod);
+      this.#log('deletion', nodeName, pod, answer);
+      const { retryIntervalMs } = deletion;
+      await this.#learn({ pod, retryIntervalMs, lane: undefined, budgetVersion: undefined }, answer, signal);
+    } finally {
+      memory.inFlight.delete(pod.metadata.uid);
+      this.#options.wakeNode(nodeName);
+    }
+  }
+
+  /** `closed`: the budget says no, so the others of its lane need not ask. */
+  async #learn(
+    post: Pick<Post, 'pod' | 'lane' | 'retryIntervalMs' | 'budgetVersion'>,
+    answer: Answer,
+    signal: AbortSignal,
+  ): Promise<'open' | 'closed'> {
+    const { memory, clock, isPresent } = this.#options;
+    const { pod, lane, retryIntervalMs } = post;
+    const { uid } = pod.metadata;
+    const at = clock.monotonic();
+    const retryAt = (delayMs: number | undefined, uncertain = false) => {
+      if (answer.kind === 'ok') return;
+      const notBefore = delayMs === undefined ? undefined : at + delayMs;
+      memory.attempts.set(uid, { refusal: answer, at, notBefore, uncertain });
+    };
+    switch (answer.kind) {
+      case 'ok':
+      case 'notFound':
+        memory.attempts.delete(uid);
+        if (isPresent(pod)) memory.accepted.add(uid);
+        return 'open';
+      case 'conflict':
+        if (!(await this.#hasLeft(pod, signal))) retryAt(lookAgainMs);
+        return 'open';
+      case 'budget':
+      case 'budgetStale':
+      case 'multipleBudgets':
+        if (lane === undefined) {
+          // A budget that the watch has not shown yet.
+          retryAt(answer.kind === 'multipleBudgets' ? retryIntervalMs : lookAgainMs);
+          return 'open';
+        }
+        retryAt(undefined);
+        memory.lane(lane).refusedVersion = post.budgetVersion;
+        memory.postponeProbe(lane, at, retryIntervalMs);
+        return 'closed';
+      case 'throttled':
+        retryAt(Math.max(answer.retryAfterSeconds * 1000, lookAgainMs));
+        return 'open';
+      case 'network':
+        retryAt(lookAgainMs, true);
+        return 'open';
+      case 'serverError':
+        retryAt(retryIntervalMs, true);
+        return 'open';
+      case 'admission':
+      case 'namespaceTerminating':
+      case 'forbidden':
+      case 'invalid':
+      case 'expired':
+      case 'notServed':
+        retryAt(retryIntervalMs);
+        return 'open';
+    }
+  }
+
+  /** Only a look at the API server tells: this pod is terminating, gone, or another one has its name. */
+  async #hasLeft(pod: Pod, signal: AbortSignal): Promise<boolean> {
+    const { client, memory, clock, isPresent } = this.#options;
+    const { uid } = pod.metadata;
+    const answer = await client.get<Pod>(podPath(pod), { signal });
+    if (answer.kind === 'ok') {
+      const { metadata } = answer.object;
+      if (metadata.uid === uid && metadata.deletionTimestamp === undefined) return false;
+    } else if (answer.kind !== 'notFound') {
+      memory.attempts.set(uid, {
+        refusal: answer,
+        at: clock.monotonic(),
+        notBefore: clock.monotonic() + lookAgainMs,
+        uncertain: true,
+      });
+      return true;
+    }
+    memory.attempts.delete(uid);
+    if (isPresent(pod)) memory.accepted.add(uid);
+    return true;
+  }
+
+  #log(what: 'eviction' | 'deletion', node: string, pod: Pod, answer: Answer): void {
+    const fields = {
+      node,
+      pod: `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`,
+      uid: pod.metadata.uid,
+    };
+    if (answer.kind === 'ok') this.#options.logger.info(`${what} accepted`, fields);
+    else
+      this.#options.logger.info(`${what} not accepted`, {
+        ...fields,
+        cause: answer.kind,
+        answer: answer.message,
+      });
+  }
+
+  #track(signal: AbortSignal, work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#options.logger.error('evicting failed', { error });
+      })
+      .finally(() => this.#running.delete(tracked));
+    this.#running.add(tracked);
+  }
+}
+
+function podPath({ metadata }: Pod): string {
+  return `/api/v1/namespaces/${metadata.namespace ?? ''}/pods/${metadata.name}`;
+}
+
+function evictionPath(pod: Pod): string {
+  return `${podPath(pod)}/eviction`;
+}
+
+function evictionBody({ pod, gracePeriodSeconds }: Post): object {
+  const { name, namespace } = pod.metadata;
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name, namespace },
+    deleteOptions: deleteOptions(pod, gracePeriodSeconds),
+  };
+}
+
+/** With the UID as precondition, a later pod of the same name is out of reach. */
+function deleteOptions({ metadata }: Pod, gracePeriodSeconds: number | undefined): object {
+  return {
+    preconditions: { uid: metadata.uid },
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+  };
+}

@@ -1,0 +1,97 @@
+import type { Refusal } from '../kube/answer.ts';
+import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
+import { budgetKey } from './budgets.ts';
+
+/** The last answer to an eviction of one pod. Times are monotonic milliseconds. */
+export interface Attempt {
+  readonly refusal: Refusal;
+  readonly at: number;
+  /** Not to be posted again before; `undefined` where the budget's own state decides. */
+  readonly notBefore: number | undefined;
+  /** Whether it took effect is not known: the pod is read before it is posted again. */
+  readonly uncertain: boolean;
+}
+
+/** What is remembered of one budget, or of one combination of budgets. */
+export interface Lane {
+  /** The node whose evictions go through the lane now; evictions under one budget go one after another. */
+  busy: string | undefined;
+  /** Accepted evictions that the budget's status does not show yet, by pod name. */
+  readonly unseen: Set<string>;
+  /** The resourceVersion at which the server refused although the status looked open. */
+  refusedVersion: string | undefined;
+  probe: { readonly nextAt: number; readonly intervalMs: number } | undefined;
+}
+
+/** What a restart may forget: it only makes the drain slower, never wrong. */
+export interface DrainMemory {
+  readonly attempts: ReadonlyMap<string, Attempt>;
+  /** UIDs whose eviction or deletion is on the wire. */
+  readonly inFlight: ReadonlySet<string>;
+  /** UIDs whose eviction or deletion was accepted, until the watch shows them terminating or gone. */
+  readonly accepted: ReadonlySet<string>;
+  lane(key: string): Readonly<Lane>;
+}
+
+const longestProbeIntervalMs = 600_000;
+
+export class LiveDrainMemory implements DrainMemory {
+  readonly attempts = new Map<string, Attempt>();
+  readonly inFlight = new Set<string>();
+  readonly accepted = new Set<string>();
+  readonly #lanes = new Map<string, Lane>();
+  readonly #reserved = new Map<string, { readonly key: string; readonly name: string }>();
+
+  lane(key: string): Lane {
+    let lane = this.#lanes.get(key);
+    if (!lane) {
+      lane = { busy: undefined, unseen: new Set(), refusedVersion: undefined, probe: undefined };
+      this.#lanes.set(key, lane);
+    }
+    return lane;
+  }
+
+  /** To be called for each change of a budget: evictions that its status accounts for are no longer counted apart. */
+  budgetChanged(budget: PodDisruptionBudget): void {
+    const lane = this.#lanes.get(budgetKey(budget));
+    if (!lane) return;
+    for (const name of Object.keys(budget.status?.disruptedPods ?? {})) lane.unseen.delete(name);
+    if ((budget.status?.disruptionsAllowed ?? 0) > 0) lane.probe = undefined;
+  }
+
+  budgetGone(budget: PodDisruptionBudget): void {
+    this.#lanes.delete(budgetKey(budget));
+  }
+
+  /** A budget's "no" postpones the next probe of it: first by the interval, then by twice as much each time. */
+  postponeProbe(key: string, now: number, intervalMs: number): void {
+    const lane = this.lane(key);
+    const next = lane.probe ? Math.min(lane.probe.intervalMs * 2, longestProbeIntervalMs) : intervalMs;
+    const wait = Math.max(next, intervalMs);
+    lane.probe = { nextAt: now + wait, intervalMs: wait };
+  }
+
+  /** The disruption is counted from the moment at which it is asked for: its budget's change may come before the answer. */
+  reserve(key: string, pod: Pod): void {
+    this.lane(key).unseen.add(pod.metadata.name);
+    this.#reserved.set(pod.metadata.uid, { key, name: pod.metadata.name });
+  }
+
+  /** The server did not allow the disruption, or its budget accounts for it because the pod is gone. */
+  unreserve(uid: string): void {
+    const reserved = this.#reserved.get(uid);
+    if (reserved) this.#lanes.get(reserved.key)?.unseen.delete(reserved.name);
+    this.#reserved.delete(uid);
+  }
+
+  /** The watch shows the pod terminating: nothing is asked for it any more. */
+  podTerminates(uid: string): void {
+    this.attempts.delete(uid);
+    this.accepted.delete(uid);
+  }
+
+  podGone(uid: string): void {
+    this.podTerminates(uid);
+    this.unreserve(uid);
+  }
+}

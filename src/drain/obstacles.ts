@@ -1,0 +1,69 @@
+import type { Refusal } from '../kube/answer.ts';
+
+export type Cause =
+  | 'AdmissionDenied'
+  | 'ApiError'
+  | 'EmptyDir'
+  | 'MultiplePodDisruptionBudgets'
+  | 'NamespaceTerminating'
+  | 'PodDisruptionBudget'
+  | 'StuckTerminating'
+  | 'UnmanagedPod';
+
+/** Why one pod cannot leave now. */
+export interface Obstacle {
+  readonly cause: Cause;
+  readonly message: string;
+  readonly budget?: { readonly name: string; readonly needs: number; readonly has: number };
+}
+
+export function severalBudgets(keys: readonly string[]): Obstacle {
+  return {
+    cause: 'MultiplePodDisruptionBudgets',
+    message: `several budgets select it, which the eviction API does not support: ${keys.toSorted().join(', ')}; change their selectors so that one of them does`,
+  };
+}
+
+/** The obstacle that an answer of the eviction API (or of a deletion) stands for. */
+export function obstacleOf(refusal: Refusal): Obstacle {
+  switch (refusal.kind) {
+    case 'budget': {
+      const { budget, needs, has, message } = refusal;
+      const facts =
+        budget !== undefined && needs !== undefined && has !== undefined
+          ? { budget: { name: budget, needs, has } }
+          : {};
+      return { cause: 'PodDisruptionBudget', message, ...facts };
+    }
+    case 'budgetStale':
+      return { cause: 'PodDisruptionBudget', message: refusal.message };
+    case 'multipleBudgets':
+      return { cause: 'MultiplePodDisruptionBudgets', message: refusal.message };
+    case 'admission':
+      return { cause: 'AdmissionDenied', message: refusal.message };
+    case 'namespaceTerminating':
+      return {
+        cause: 'NamespaceTerminating',
+        message: 'its namespace is being deleted and takes the pod with it',
+      };
+    case 'throttled':
+      return { cause: 'ApiError', message: `the API server is overloaded: ${refusal.message}` };
+    case 'forbidden':
+      return { cause: 'ApiError', message: `haulout is not permitted to evict it: ${refusal.message}` };
+    case 'conflict':
+    case 'expired':
+    case 'invalid':
+    case 'network':
+    case 'notFound':
+    case 'notServed':
+    case 'serverError':
+      return { cause: 'ApiError', message: refusal.message };
+  }
+}
+
+/** `because` says who asks for the protection. */
+export function protectedFrom(policy: 'unmanagedPods' | 'emptyDirPods', because: string): Obstacle {
+  return policy === 'unmanagedPods'
+    ? { cause: 'UnmanagedPod', message: `nothing would create it again (no controller), and ${because}` }
+    : { cause: 'EmptyDir', message: `its emptyDir data would be lost, and ${because}` };
+}

@@ -1,0 +1,111 @@
+import type { NodeMaintenance, NodeMaintenanceStatus } from '../api/types.generated.ts';
+import type { Node } from '../kube/types.ts';
+import type { NodeChange } from '../node/patch.ts';
+import { findCondition } from './conditions.ts';
+import type { FoundRecord } from './node-record.ts';
+import type { EventNote } from './snapshot.ts';
+import type { Stance } from './stance.ts';
+
+// Every Event that haulout emits. Few, and none per pod: they tell what happened, the status tells where it stands.
+
+/** What a new status has to tell. */
+export function statusEvents(
+  maintenance: NodeMaintenance,
+  before: NodeMaintenanceStatus | undefined,
+  after: NodeMaintenanceStatus,
+): EventNote[] {
+  const events: EventNote[] = [];
+  const normal = (reason: string, action: string, note: string) =>
+    events.push({ maintenance, type: 'Normal', reason, action, note });
+  const warning = (reason: string, action: string, note: string) =>
+    events.push({ maintenance, type: 'Warning', reason, action, note });
+  const was = findCondition(before?.conditions, 'Ready');
+  const ready = findCondition(after.conditions, 'Ready');
+  const reached = ready?.status === 'True' && (was?.status !== 'True' || was.reason !== ready.reason);
+  if (before?.startTime !== after.startTime && after.startTime !== undefined) {
+    const { nodeName, reason } = maintenance.spec;
+    normal(
+      'MaintenanceStarted',
+      'Start',
+      `maintenance of node ${nodeName} began${reason ? `: ${reason}` : ''}`,
+    );
+  }
+  if (reached) normal(ready.reason, 'Maintain', ready.message);
+  const failure = after.drain?.failure;
+  if (failure && before?.drain?.failure?.time !== failure.time)
+    warning('DrainFailed', 'Drain', ready?.message ?? failure.message);
+  const known = new Set((before?.blockers ?? []).map(({ cause }) => cause));
+  for (const blocker of after.blockers ?? []) {
+    if (known.has(blocker.cause)) continue;
+    known.add(blocker.cause);
+    warning(
+      'DrainBlocked',
+      'Drain',
+      `${blocker.cause}: ${blocker.pod.namespace}/${blocker.pod.name}: ${blocker.message}`,
+    );
+  }
+  const stalled = findCondition(after.conditions, 'Stalled');
+  if (
+    stalled &&
+    stalled.reason !== 'DrainFailed' &&
+    findCondition(before?.conditions, 'Stalled')?.reason !== stalled.reason
+  ) {
+    warning(stalled.reason, 'Maintain', stalled.message);
+  }
+  return events;
+}
+
+/** What the end of a maintenance has to tell; `restored`: the node that was put back. */
+export function finalizerEvents(maintenance: NodeMaintenance, restored: Node | undefined): EventNote[] {
+  if (!restored || maintenance.status?.startTime === undefined) return [];
+  const note = `node ${restored.metadata.name} is out of maintenance ${maintenance.metadata.name}`;
+  return [{ maintenance, type: 'Normal', reason: 'Restored', action: 'Restore', note }];
+}
+
+/** What the write on the node has to tell; empty where nothing is written. */
+export function nodeEvents(
+  node: Node,
+  change: NodeChange,
+  found: FoundRecord,
+  holding: readonly Stance[],
+  written: boolean,
+): EventNote[] {
+  if (!written) return [];
+  const { name } = node.metadata;
+  const about = (
+    maintenance: NodeMaintenance | undefined,
+    type: EventNote['type'],
+    reason: string,
+    note: string,
+  ): EventNote => ({
+    maintenance,
+    type,
+    reason,
+    action: 'Cordon',
+    note,
+  });
+  const events: EventNote[] = [];
+  if (change.uncordonedByHand) {
+    const note = `somebody made node ${name} schedulable although it is in maintenance; it is cordoned again`;
+    events.push(
+      ...holding.map(({ maintenance }) => about(maintenance, 'Warning', 'CordonPutBack', note)),
+      about(undefined, 'Warning', 'CordonPutBack', note),
+    );
+  }
+  if (found.damaged) {
+    const note = found.restoreData
+      ? `the record in annotation haulout.dev/maintenance of node ${name} was damaged; it is written again`
+      : `the record in annotation haulout.dev/maintenance of node ${name} was damaged and nothing holds the node; check whether it has to stay cordoned`;
+    events.push(about(undefined, 'Warning', 'RecordDamaged', note));
+  }
+  if (holding.length > 0 && found.restoreData === undefined) {
+    const names = holding.map(({ maintenance }) => maintenance.metadata.name).join(', ');
+    events.push(
+      about(undefined, 'Normal', 'MaintenanceStarted', `taken out of service by maintenance ${names}`),
+    );
+  }
+  if (holding.length === 0 && found.restoreData !== undefined) {
+    events.push(about(undefined, 'Normal', 'MaintenanceEnded', 'put back as it was before maintenance'));
+  }
+  return events;
+}

@@ -1,0 +1,132 @@
+import type { Blocker } from '../api/types.generated.ts';
+import { type Obstacle, protectedFrom } from '../drain/obstacles.ts';
+import { isTerminating } from '../drain/filters.ts';
+import type { Node, Pod } from '../kube/types.ts';
+import { compareText } from '../runtime/compare.ts';
+import { timestamp } from './drain-clock.ts';
+import { type Evacuation, type Evacuator, budgetCauses, deletionTime, heldUpSince } from './evacuation.ts';
+import { readyCondition } from './pods.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** A pod that should have been gone for so long is stuck: a kubelet needs a moment after the grace period. */
+const stuckAfterMs = 10_000;
+
+export interface BlockerList {
+  /** Sorted by cause, namespace and name. */
+  readonly blockers: readonly Blocker[];
+  /** Wall-clock milliseconds at which a terminating pod will count as stuck. */
+  readonly nextStuckAt: number | undefined;
+}
+
+/** Who holds up one maintenance, and why. */
+export function listBlockers(
+  snapshot: Snapshot,
+  node: Node,
+  evacuators: readonly Evacuator[],
+  evacuator: Evacuator,
+  evacuation: Evacuation,
+): BlockerList {
+  const blockers: Blocker[] = [];
+  let nextStuckAt: number | undefined;
+  for (const pod of evacuator.view.remaining) {
+    const stuckAt = stuckTime(pod);
+    if (stuckAt !== undefined && stuckAt > snapshot.now)
+      nextStuckAt = Math.min(nextStuckAt ?? stuckAt, stuckAt);
+    const obstacle = isTerminating(pod)
+      ? stuckTerminating(pod, node, stuckAt, snapshot.now)
+      : (held(pod, evacuator) ?? evacuation.obstacles.get(pod.metadata.uid));
+    if (obstacle) blockers.push(blockerOf(snapshot, pod, obstacle, evacuators, evacuator));
+  }
+  return { blockers: blockers.toSorted(compareBlockers), nextStuckAt };
+}
+
+/** What a drain that gave up was held up by, less what has gone since. */
+export function remainingBlockers(previous: readonly Blocker[], remaining: readonly Pod[]): Blocker[] {
+  const uids = new Set(remaining.map(({ metadata }) => metadata.uid));
+  return previous
+    .filter(({ pod }) => pod.uid !== undefined && uids.has(pod.uid))
+    .map(({ nextStep: _, ...blocker }) => blocker);
+}
+
+function blockerOf(
+  snapshot: Snapshot,
+  pod: Pod,
+  obstacle: Obstacle,
+  evacuators: readonly Evacuator[],
+  evacuator: Evacuator,
+): Blocker {
+  const since = heldUpSince(snapshot, pod, [obstacle.cause]) ?? snapshot.now;
+  const next = nextStep(obstacle, since, evacuators, evacuator);
+  return {
+    pod: { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name, uid: pod.metadata.uid },
+    cause: obstacle.cause,
+    message: obstacle.message,
+    ...(obstacle.budget ? { budget: obstacle.budget } : {}),
+    since: timestamp(since),
+    ...(next === undefined ? {} : { nextStep: next }),
+  };
+}
+
+function nextStep(
+  obstacle: Obstacle,
+  since: number,
+  evacuators: readonly Evacuator[],
+  { stance, clock }: Evacuator,
+) {
+  const { onTimeout, deleteBlockedAfterSeconds } = stance.spec.drain;
+  if (budgetCauses.includes(obstacle.cause)) {
+    const at = deletionTime(evacuators, since);
+    const rule = deleteBlockedAfterSeconds !== undefined ? 'deleteBlockedAfterSeconds' : 'timeoutSeconds';
+    if (at !== undefined)
+      return at === 0 ? 'deleted now (timeoutSeconds is over)' : `deleted at ${timestamp(at)} (${rule})`;
+  }
+  if (clock.deadline !== undefined && onTimeout === 'Fail') {
+    return `the drain gives up at ${timestamp(clock.deadline)} (timeoutSeconds)`;
+  }
+  if (obstacle.cause === 'PodDisruptionBudget') return 'evicted as soon as the budget allows it';
+  return undefined;
+}
+
+function held(pod: Pod, { stance, view }: Evacuator): Obstacle | undefined {
+  const verdict = view.verdicts.get(pod.metadata.uid);
+  if (verdict?.kind !== 'held') return undefined;
+  const what = verdict.why === 'unmanagedPods' ? 'an unmanaged pod' : 'a pod with emptyDir data';
+  const because = `drain.${verdict.why} is ${stance.policies[verdict.why]}: delete the pod, or set Evict or Skip to let ${what} go or stay`;
+  return protectedFrom(verdict.why, because);
+}
+
+function stuckTime(pod: Pod): number | undefined {
+  const due = pod.metadata.deletionTimestamp;
+  return due === undefined ? undefined : Date.parse(due) + stuckAfterMs;
+}
+
+function stuckTerminating(
+  pod: Pod,
+  node: Node,
+  stuckAt: number | undefined,
+  now: number,
+): Obstacle | undefined {
+  if (stuckAt === undefined || stuckAt > now) return undefined;
+  const finalizers = pod.metadata.finalizers ?? [];
+  const due = `should have been gone at ${pod.metadata.deletionTimestamp ?? ''}`;
+  const ready = readyCondition(node);
+  const causes: string[] = [];
+  if (finalizers.length > 0)
+    causes.push(`its finalizers are still there: ${finalizers.toSorted().join(', ')}`);
+  if (ready?.status !== 'True') {
+    causes.push(
+      `node ${node.metadata.name} is not Ready (${ready?.reason ?? 'no condition'}), so its kubelet cannot confirm that the pod stopped; ` +
+        'if the machine is off, the taint node.kubernetes.io/out-of-service or deleting the Node releases it, or set drain.skipWaitForDeleteTimeoutSeconds',
+    );
+  }
+  if (causes.length === 0) causes.push('its kubelet has not stopped it yet');
+  return { cause: 'StuckTerminating', message: `${due}: ${causes.join('; ')}` };
+}
+
+function compareBlockers(a: Blocker, b: Blocker): number {
+  return compareText(sortKey(a), sortKey(b));
+}
+
+function sortKey({ cause, pod }: Blocker): string {
+  return `${cause} ${pod.namespace}/${pod.name}`;
+}

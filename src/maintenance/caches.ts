@@ -1,0 +1,70 @@
+import { maintenanceAnnotation, nodeMaintenancesPath } from '../api/names.ts';
+import type { NodeMaintenance } from '../api/types.generated.ts';
+import type { Client } from '../kube/client.ts';
+import { Reflector, type ReflectorOptions } from '../kube/reflector.ts';
+import { Store, type StoreOptions } from '../kube/store.ts';
+import { trimMetadata, trimNode } from '../kube/trim.ts';
+import type { KubeObject, Node } from '../kube/types.ts';
+import { parseRecord } from '../node/record.ts';
+
+/** What all reflectors and stores of this process have in common. */
+export interface ReflectorContext {
+  readonly reflector: (
+    resource: string,
+  ) => Omit<ReflectorOptions<KubeObject>, 'client' | 'path' | 'query' | 'metadataOnly' | 'store'>;
+  readonly store: Pick<StoreOptions<KubeObject>, 'logger' | 'onListenerError'>;
+}
+
+/** The objects that every replica knows, leader or not: a standby takes over without listing anything. */
+export class Caches {
+  readonly nodes: Store<Node>;
+  readonly maintenances: Store<NodeMaintenance>;
+  readonly #reflectors: readonly Pick<Reflector<KubeObject>, 'hasSynced' | 'start' | 'stop'>[];
+
+  constructor(client: Client, context: ReflectorContext) {
+    this.nodes = new Store<Node>({ trim: trimNode, ...context.store }).index('held', isHeld);
+    this.maintenances = new Store<NodeMaintenance>({ trim: trimMaintenance, ...context.store }).index(
+      'node',
+      ({ spec }) => spec.nodeName,
+    );
+    this.#reflectors = [
+      new Reflector<Node>({
+        ...context.reflector('nodes'),
+        client,
+        store: this.nodes,
+        path: '/api/v1/nodes',
+      }),
+      new Reflector<NodeMaintenance>({
+        ...context.reflector('nodemaintenances'),
+        client,
+        store: this.maintenances,
+        path: nodeMaintenancesPath,
+      }),
+    ];
+  }
+
+  start(): void {
+    for (const reflector of this.#reflectors) reflector.start();
+  }
+
+  get hasSynced(): boolean {
+    return this.#reflectors.every(({ hasSynced }) => hasSynced);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+  }
+}
+
+/** Index value of the nodes that carry a record with holders. */
+export const held = 'held';
+
+function isHeld(node: Node): string | undefined {
+  const text = node.metadata.annotations?.[maintenanceAnnotation];
+  // A damaged record is repaired, and as long the node counts as out of service.
+  return text !== undefined && (parseRecord(text)?.holders.length ?? 1) > 0 ? held : undefined;
+}
+
+function trimMaintenance({ metadata, spec, status }: NodeMaintenance): NodeMaintenance {
+  return { metadata: trimMetadata(metadata, []), spec, ...(status ? { status } : {}) };
+}

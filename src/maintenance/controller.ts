@@ -1,0 +1,230 @@
+import { isDeepStrictEqual } from 'node:util';
+import { evacuateFinalizer, maintenanceAnnotation } from '../api/names.ts';
+import type { NodeMaintenance } from '../api/types.generated.ts';
+import { budgetKey } from '../drain/budgets.ts';
+import { Evictor } from '../drain/evictor.ts';
+import type { Client } from '../kube/client.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import type { Node, Pod, PodDisruptionBudget } from '../kube/types.ts';
+import { ownConditions } from '../node/conditions.ts';
+import { parseRecord } from '../node/record.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { TokenBucket } from '../runtime/token-bucket.ts';
+import { WorkQueue, type WorkQueueMetrics } from '../runtime/work-queue.ts';
+import type { Caches, ReflectorContext } from './caches.ts';
+import { emitEvent } from './emit.ts';
+import { Memory } from './memory.ts';
+import type { DrainMeter } from './meter.ts';
+import { PodWatches } from './pod-watches.ts';
+import { Reconciler, WriteRefused } from './reconciler.ts';
+import type { Snapshot } from './snapshot.ts';
+import { TurnKeeper } from './turn-keeper.ts';
+import { type NodeLimit, byCreation } from './turns.ts';
+
+export interface ControllerOptions {
+  readonly client: Client;
+  readonly caches: Caches;
+  readonly context: ReflectorContext;
+  readonly recorder: EventRecorder;
+  readonly meter: DrainMeter;
+  readonly queueMetrics: WorkQueueMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly evictionQps: number;
+  readonly evictionBurst: number;
+  readonly maxUnavailableNodes: NodeLimit;
+  /** The pod that this process runs in. */
+  readonly self: { readonly namespace: string; readonly name: string } | undefined;
+}
+
+// Reconciles wait for the API server, not for each other.
+const concurrentNodes = 32;
+/** Bursts of events about one node are planned together. */
+const gatherMs = 20;
+
+/**
+ * The work of a leader, from gaining the Lease to losing it: watches events, keeps the queue of nodes, and begins with
+ * an empty memory each time.
+ */
+export class Controller {
+  readonly #options: ControllerOptions;
+  readonly #memory = new Memory();
+  readonly #queue: WorkQueue;
+  readonly #turns: TurnKeeper;
+  readonly #pods: PodWatches;
+  readonly #evictor: Evictor;
+  readonly #waiters = new Map<string, Set<string>>();
+  readonly #unsubscribe: (() => void)[] = [];
+
+  constructor(options: ControllerOptions) {
+    this.#options = options;
+    const { client, caches, context, clock, logger, meter } = options;
+    const wake = (nodeName: string) => this.#queue.add(nodeName);
+    this.#pods = new PodWatches({
+      client,
+      context,
+      onPod: (nodeName, old, now) => this.#podChanged(nodeName, old, now),
+      onBudget: (old, now) => this.#budgetChanged(old, now),
+      onAll: () => this.#pods.nodeNames.forEach((nodeName) => this.#queue.addAfter(nodeName, gatherMs)),
+    });
+    this.#evictor = new Evictor({
+      client,
+      bucket: new TokenBucket({ clock, ratePerSecond: options.evictionQps, burst: options.evictionBurst }),
+      clock,
+      memory: this.#memory.drain,
+      logger,
+      onAnswer: (what, kind, pod) => meter.answered(what, kind, pod),
+      isPresent: (pod) => this.#pods.isPresent(pod),
+      wakeNode: (nodeName) => this.#queue.addAfter(nodeName, gatherMs),
+      wakeLane: (key) => this.#wakeWaiters(key),
+    });
+    const { nodes, maintenances } = caches;
+    this.#turns = new TurnKeeper({ nodes, maintenances, limit: options.maxUnavailableNodes, onTurn: wake });
+    const reconciler = new Reconciler({
+      client,
+      clock,
+      logger,
+      memory: this.#memory,
+      nodes,
+      maintenances,
+      evictor: this.#evictor,
+      snapshot: (nodeName) => this.#snapshot(nodeName),
+      watchPods: (nodeName, wanted) => this.#pods.want(nodeName, wanted),
+      waitFor: (nodeName, lanes) => this.#waitFor(nodeName, lanes),
+      emit: (event, node, nodeName) => emitEvent(options.recorder, event, node, nodeName),
+      wakeAfter: (nodeName, delayMs) => this.#queue.addAfter(nodeName, delayMs),
+      onStatus: (before, after) => meter.statusWritten(before, after),
+    });
+    this.#queue = new WorkQueue({
+      clock,
+      random: Math.random,
+      concurrency: concurrentNodes,
+      handle: (nodeName, signal) => reconciler.reconcile(nodeName, signal),
+      onError: (nodeName, error, retryMs) => this.#failed(nodeName, error, retryMs),
+      baseDelayMs: 100,
+      maxDelayMs: 30_000,
+      metrics: options.queueMetrics,
+    });
+  }
+
+  /** Begins with every node that has a maintenance, or carries something of ours. */
+  start(): void {
+    const { nodes, maintenances } = this.#options.caches;
+    this.#unsubscribe.push(
+      nodes.onChange((old, now) => this.#nodeChanged(old, now)),
+      maintenances.onChange((old, now) => this.#maintenanceChanged(old, now)),
+    );
+    for (const { spec } of maintenances.values()) this.#queue.add(spec.nodeName);
+    for (const node of nodes.values()) if (carriesOurs(node)) this.#queue.add(node.metadata.name);
+  }
+
+  /** Ends all work; what is on the wire is aborted. */
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    await Promise.all([this.#queue.stop(), this.#pods.stop()]);
+    await this.#evictor.idle();
+  }
+
+  /** Pods that are held up now, by cause. */
+  blockedByCause(): ReadonlyMap<string, number> {
+    return this.#memory.blockedByCause();
+  }
+
+  #snapshot(nodeName: string): Snapshot {
+    const { caches, clock, self } = this.#options;
+    const node = caches.nodes.get(nodeName);
+    const text = node?.metadata.annotations?.[maintenanceAnnotation];
+    const record = text === undefined ? undefined : parseRecord(text);
+    if (node && record) this.#memory.of(nodeName).lastRecord = { nodeUid: node.metadata.uid, record };
+    return {
+      now: clock.now(),
+      monotonic: clock.monotonic(),
+      nodeName,
+      node,
+      maintenances: caches.maintenances.byIndex('node', nodeName).toSorted(byCreation),
+      pods: this.#pods.pods(nodeName),
+      budgetsOf: (pod) => this.#pods.budgetsOf(pod),
+      daemonSetExists: (uid) => this.#pods.daemonSetExists(uid),
+      admitted: this.#turns.admits(nodeName),
+      self,
+      memory: this.#memory.view(nodeName),
+    };
+  }
+
+  #nodeChanged(old: Node | undefined, now: Node | undefined): void {
+    const node = now ?? old;
+    if (!node || (old && now && sameButVersion(old, now))) return;
+    this.#turns.changed();
+    const { name } = node.metadata;
+    const concerned = this.#options.caches.maintenances.byIndex('node', name).length > 0 || carriesOurs(node);
+    if (concerned) this.#queue.add(name);
+  }
+
+  #maintenanceChanged(old: NodeMaintenance | undefined, now: NodeMaintenance | undefined): void {
+    this.#turns.changed();
+    const nodeName = (now ?? old)?.spec.nodeName;
+    if (nodeName !== undefined) this.#queue.add(nodeName);
+  }
+
+  #podChanged(nodeName: string, old: Pod | undefined, now: Pod | undefined): void {
+    const { drain } = this.#memory;
+    if (now?.metadata.deletionTimestamp !== undefined) drain.podTerminates(now.metadata.uid);
+    if (old && !now) {
+      drain.podGone(old.metadata.uid);
+      this.#options.meter.podGone(old);
+    }
+    this.#queue.addAfter(nodeName, gatherMs);
+  }
+
+  #budgetChanged(old: PodDisruptionBudget | undefined, now: PodDisruptionBudget | undefined): void {
+    const budget = now ?? old;
+    if (!budget) return;
+    if (now) this.#memory.drain.budgetChanged(now);
+    else this.#memory.drain.budgetGone(budget);
+    // A new or another selector may concern pods that wait for nothing yet.
+    if (!old || !now || old.metadata.generation !== now.metadata.generation) {
+      for (const nodeName of this.#pods.nodeNames) this.#queue.addAfter(nodeName, gatherMs);
+    }
+    this.#wakeWaiters(budgetKey(budget));
+  }
+
+  #waitFor(nodeName: string, lanes: ReadonlySet<string>): void {
+    for (const [key, nodeNames] of this.#waiters) {
+      if (!lanes.has(key) && nodeNames.delete(nodeName) && nodeNames.size === 0) this.#waiters.delete(key);
+    }
+    for (const key of lanes) {
+      const nodeNames = this.#waiters.get(key) ?? new Set<string>();
+      this.#waiters.set(key, nodeNames.add(nodeName));
+    }
+  }
+
+  #wakeWaiters(key: string): void {
+    for (const nodeName of this.#waiters.get(key) ?? []) this.#queue.addAfter(nodeName, gatherMs);
+  }
+
+  #failed(node: string, error: unknown, retryMs: number): void {
+    const { logger } = this.#options;
+    if (error instanceof WriteRefused)
+      logger.warn(error.message, { node, cause: error.refusal.kind, retryMs });
+    else logger.error('reconciling failed', { node, error, retryMs });
+  }
+}
+
+/** Heartbeats change nothing but the version. */
+function sameButVersion(a: Node, b: Node): boolean {
+  const withoutVersion = ({ metadata: { resourceVersion: _, ...metadata }, ...node }: Node) => ({
+    ...node,
+    metadata,
+  });
+  return isDeepStrictEqual(withoutVersion(a), withoutVersion(b));
+}
+
+function carriesOurs(node: Node): boolean {
+  const { annotations, finalizers } = node.metadata;
+  return (
+    annotations?.[maintenanceAnnotation] !== undefined ||
+    (finalizers?.includes(evacuateFinalizer) ?? false) ||
+    ownConditions(node).length > 0
+  );
+}

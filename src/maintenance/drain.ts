@@ -1,0 +1,149 @@
+import { type Evacuation, type Evacuator, planEvacuation } from './evacuation.ts';
+import type { Node } from '../kube/types.ts';
+import { listBlockers, remainingBlockers } from './blockers.ts';
+import { advanceDrainClock } from './drain-clock.ts';
+import { type PodView, viewPods } from './pods.ts';
+import type { Plan, Snapshot, Tally } from './snapshot.ts';
+import type { Stance } from './stance.ts';
+import type { DrainFacts } from './status.ts';
+
+type DrainActions = Pick<Plan, 'posts' | 'deletions' | 'watchPods' | 'waitsFor' | 'tallies' | 'heldUpSince'>;
+
+/** The part of a plan that is about pods. */
+export interface DrainPart {
+  readonly facts: ReadonlyMap<Stance, DrainFacts>;
+  /** What to do; nothing is evicted from a node that is not cordoned yet. */
+  actions(cordoned: boolean): DrainActions;
+  /** Pods that still have to leave for a maintenance; `undefined`: not known. */
+  remaining(stance: Stance): number | undefined;
+  /** Wall-clock milliseconds. */
+  readonly wakeAt: readonly (number | undefined)[];
+  readonly wakeAtMonotonic: number | undefined;
+}
+
+const nothing: DrainActions = {
+  posts: [],
+  deletions: [],
+  watchPods: false,
+  waitsFor: new Set(),
+  tallies: new Map(),
+  heldUpSince: new Map(),
+};
+
+export const noDrain: DrainPart = {
+  facts: new Map(),
+  actions: () => nothing,
+  remaining: () => undefined,
+  wakeAt: [],
+  wakeAtMonotonic: undefined,
+};
+
+/**
+ * `stances` evacuate the node; `silent` ones have not begun and evict nothing, but their protections count.
+ */
+export function planDrain(
+  snapshot: Snapshot,
+  node: Node,
+  stances: readonly Stance[],
+  silent: readonly Stance[],
+): DrainPart {
+  const { pods, now, daemonSetExists } = snapshot;
+  if (pods === undefined) return { ...noDrain, actions: () => ({ ...nothing, watchPods: true }) };
+  const view = (stance: Stance) => viewPods(stance, pods, node, daemonSetExists, now);
+  const active = stances.map((stance) => evacuator(stance, view(stance), node, now));
+  const all = [...active, ...silent.map((stance) => evacuator(stance, view(stance), node, now))];
+  const evacuation = planEvacuation(snapshot, all);
+  const lists = active.map((each) => ({ each, ...blockersOf(snapshot, node, all, each, evacuation) }));
+  const tallies = new Map(
+    active.map((each) => [each.stance.maintenance.metadata.uid, tallyOf(snapshot, each)] as const),
+  );
+  const facts = new Map(
+    lists.map(({ each, blockers }) => {
+      const tally = tallies.get(each.stance.maintenance.metadata.uid);
+      return [each.stance, { ...each, blockers, gone: tally ? goneCount(snapshot, tally) : 0 }] as const;
+    }),
+  );
+  return {
+    facts,
+    actions: (cordoned) => ({
+      posts: cordoned ? evacuation.posts : [],
+      deletions: cordoned ? evacuation.deletions : [],
+      watchPods: true,
+      waitsFor: evacuation.waitsFor,
+      tallies,
+      heldUpSince: rememberBlockers(lists.flatMap(({ blockers }) => blockers)),
+    }),
+    remaining: (stance) => facts.get(stance)?.view.remaining.length,
+    wakeAt: [
+      evacuation.nextDeletionAt,
+      ...active.flatMap(({ clock, view: { nextAbandonedAt } }) => [clock.deadline, nextAbandonedAt]),
+      ...lists.map(({ nextStuckAt }) => nextStuckAt),
+    ],
+    wakeAtMonotonic: evacuation.wakeAt,
+  };
+}
+
+function evacuator(stance: Stance, view: PodView, node: Node, now: number): Evacuator {
+  const { status } = stance.maintenance;
+  const clock = advanceDrainClock({
+    // The times of another node of the same name say nothing about this one.
+    previous: status?.node?.uid === node.metadata.uid ? status.drain : undefined,
+    allowed: !stance.spec.suspend && stance.invalid === undefined,
+    empty: view.remaining.length === 0,
+    specHash: stance.specHash,
+    timeouts: stance.spec.drain,
+    now,
+  });
+  return { stance, view, clock: withoutCounts(clock) };
+}
+
+/** `previous` may be a whole status.drain; only its times are handed on. */
+function withoutCounts(clock: Evacuator['clock']): Evacuator['clock'] {
+  const { startTime, activeSeconds, completionTime, failure } = clock.times;
+  const times = {
+    ...(startTime === undefined ? {} : { startTime }),
+    ...(activeSeconds === undefined ? {} : { activeSeconds }),
+    ...(completionTime === undefined ? {} : { completionTime }),
+    ...(failure === undefined ? {} : { failure }),
+  };
+  return { ...clock, times };
+}
+
+function blockersOf(
+  snapshot: Snapshot,
+  node: Node,
+  evacuators: readonly Evacuator[],
+  each: Evacuator,
+  evacuation: Evacuation,
+) {
+  if (each.clock.active) return listBlockers(snapshot, node, evacuators, each, evacuation);
+  const previous = each.clock.times.failure ? (each.stance.maintenance.status?.blockers ?? []) : [];
+  return { blockers: remainingBlockers(previous, each.view.remaining), nextStuckAt: undefined };
+}
+
+/** Who had to leave: seen by this process, or counted in status by the one before. */
+function tallyOf(snapshot: Snapshot, { stance, view }: Evacuator): Tally {
+  const { uid } = stance.maintenance.metadata;
+  const before = snapshot.memory.tallies.get(uid);
+  const remaining = view.remaining.map((pod) => pod.metadata.uid);
+  if (before?.nodeUid === snapshot.node?.metadata.uid && before) {
+    return { ...before, uids: new Set([...before.uids, ...remaining]) };
+  }
+  const counted = sameNodeStatus(stance, snapshot)?.pods;
+  const goneBefore = counted ? Math.max(counted.gone, counted.total - remaining.length) : 0;
+  return { nodeUid: snapshot.node?.metadata.uid ?? '', goneBefore, uids: new Set(remaining) };
+}
+
+function goneCount(snapshot: Snapshot, tally: Tally): number {
+  const here = new Set((snapshot.pods ?? []).map((pod) => pod.metadata.uid));
+  return tally.goneBefore + [...tally.uids].filter((uid) => !here.has(uid)).length;
+}
+
+function sameNodeStatus(stance: Stance, snapshot: Snapshot) {
+  const { status } = stance.maintenance;
+  return status?.node?.uid === snapshot.node?.metadata.uid ? status?.drain : undefined;
+}
+
+function rememberBlockers(blockers: readonly DrainFacts['blockers'][number][]): ReadonlyMap<string, number> {
+  return new Map(blockers.map(({ pod, cause, since }) => [`${pod.uid ?? ''} ${cause}`, Date.parse(since)]));
+}

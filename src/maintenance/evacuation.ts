@@ -1,0 +1,129 @@
+import { type EvictionPlan, type Candidate, planEvictions } from '../drain/evictions.ts';
+import { consentsToEviction, isTerminating } from '../drain/filters.ts';
+import type { Obstacle } from '../drain/obstacles.ts';
+import { protectedFrom } from '../drain/obstacles.ts';
+import type { Pod } from '../kube/types.ts';
+import type { DrainClock } from './drain-clock.ts';
+import { type PodView, comparePods } from './pods.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { Stance } from './stance.ts';
+
+/** A maintenance that evacuates, with its view of the pods and of the time. */
+export interface Evacuator {
+  readonly stance: Stance;
+  readonly view: PodView;
+  readonly clock: DrainClock;
+}
+
+export interface Evacuation extends EvictionPlan {
+  /** Wall-clock milliseconds at which a pod's budget will have refused it for long enough to be deleted. */
+  readonly nextDeletionAt: number | undefined;
+}
+
+/**
+ * Which pods of the node go now. A pod is evicted when an active maintenance selects it; whatever goes past a
+ * protection needs every maintenance that evacuates the node, suspended ones included.
+ */
+export function planEvacuation(snapshot: Snapshot, evacuators: readonly Evacuator[]): Evacuation {
+  const pods = (snapshot.pods ?? []).filter((pod) => !isTerminating(pod)).toSorted(comparePods);
+  const objections = new Map<string, Obstacle>();
+  const candidates: Candidate[] = [];
+  const dates: number[] = [];
+  for (const pod of pods) {
+    const wanting = evacuators.filter(
+      ({ clock, view }) => clock.active && view.verdicts.get(pod.metadata.uid)?.kind === 'leaves',
+    );
+    if (wanting.length === 0) continue;
+    const against = evacuators.find(({ stance }) => !consentsToEviction(pod, stance.policies));
+    if (against) {
+      objections.set(pod.metadata.uid, objection(pod, against.stance));
+      continue;
+    }
+    const since = heldUpSince(snapshot, pod);
+    const deletionAt = deletionTime(evacuators, since);
+    if (deletionAt !== undefined && deletionAt > snapshot.now) dates.push(deletionAt);
+    const gracePeriodSeconds = commonGracePeriod(pod, evacuators);
+    const mayBeDeleted = deletionAt !== undefined && deletionAt <= snapshot.now;
+    const intervals = wanting.map(({ stance }) => stance.spec.drain.retryIntervalSeconds * 1000);
+    candidates.push({ pod, gracePeriodSeconds, mayBeDeleted, retryIntervalMs: Math.min(...intervals) });
+  }
+  const { budgetsOf, memory, monotonic: now } = snapshot;
+  const plan = planEvictions({
+    candidates: ownPodLast(snapshot, candidates, evacuators),
+    budgetsOf,
+    memory,
+    now,
+  });
+  return {
+    ...plan,
+    obstacles: new Map([...plan.obstacles, ...objections]),
+    nextDeletionAt: dates.length > 0 ? Math.min(...dates) : undefined,
+  };
+}
+
+/**
+ * The moment from which every evacuating maintenance agrees to delete a pod that its budget has refused since
+ * `since` (wall-clock milliseconds); `undefined`: one of them never does, as far as can be known now.
+ */
+export function deletionTime(
+  evacuators: readonly Evacuator[],
+  since: number | undefined,
+): number | undefined {
+  const dates = evacuators.map(({ stance, clock }) => {
+    const { deleteBlockedAfterSeconds: seconds, onTimeout } = stance.spec.drain;
+    const byBudget = seconds !== undefined && since !== undefined ? since + seconds * 1000 : Infinity;
+    const byDeadline = onTimeout !== 'Delete' ? Infinity : clock.overdue ? 0 : (clock.deadline ?? Infinity);
+    return stance.invalid === undefined ? Math.min(byBudget, byDeadline) : Infinity;
+  });
+  const last = Math.max(...dates);
+  return Number.isFinite(last) ? last : undefined;
+}
+
+/** Since when the pod's budget has refused it; kept in memory, and in status for those that it lists. */
+export function heldUpSince(
+  snapshot: Snapshot,
+  pod: Pod,
+  causes: readonly string[] = budgetCauses,
+): number | undefined {
+  const { uid } = pod.metadata;
+  for (const cause of causes) {
+    const remembered = snapshot.memory.heldUpSince.get(`${uid} ${cause}`);
+    if (remembered !== undefined) return remembered;
+  }
+  const noted = snapshot.maintenances
+    .flatMap(({ status }) => status?.blockers ?? [])
+    .filter((blocker) => blocker.pod.uid === uid && causes.includes(blocker.cause))
+    .map(({ since }) => Date.parse(since));
+  return noted.length > 0 ? Math.min(...noted) : undefined;
+}
+
+export const budgetCauses: readonly string[] = ['PodDisruptionBudget', 'MultiplePodDisruptionBudgets'];
+
+function objection(pod: Pod, stance: Stance): Obstacle {
+  const why = consentsToEviction(pod, { ...stance.policies, emptyDirPods: 'Evict' })
+    ? 'emptyDirPods'
+    : 'unmanagedPods';
+  return protectedFrom(
+    why,
+    `maintenance ${stance.maintenance.metadata.name} asks for ${why} ${stance.policies[why]}`,
+  );
+}
+
+/** The shorter grace period that all agree on; `undefined`: the pod's own. */
+function commonGracePeriod(pod: Pod, evacuators: readonly Evacuator[]): number | undefined {
+  const ceilings = evacuators.map(({ stance }) => stance.spec.drain.maxGracePeriodSeconds ?? Infinity);
+  const ceiling = Math.max(...ceilings);
+  const own = pod.spec.terminationGracePeriodSeconds ?? defaultGracePeriodSeconds;
+  return ceiling < own ? ceiling : undefined;
+}
+
+// What the API server fills in; stored pods always have it.
+const defaultGracePeriodSeconds = 30;
+
+/** As long as others have to leave, the operator's own pod is needed. */
+function ownPodLast(snapshot: Snapshot, candidates: readonly Candidate[], evacuators: readonly Evacuator[]) {
+  const { self } = snapshot;
+  const isOwn = ({ metadata }: Pod) => metadata.name === self?.name && metadata.namespace === self.namespace;
+  const othersRemain = evacuators.some(({ view }) => view.remaining.some((pod) => !isOwn(pod)));
+  return othersRemain ? candidates.filter(({ pod }) => !isOwn(pod)) : candidates;
+}

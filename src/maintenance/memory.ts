@@ -1,0 +1,82 @@
+import { LiveDrainMemory } from '../drain/memory.ts';
+import type { NodeRecord } from '../node/record.ts';
+import type { NodeMemory, Tally } from './snapshot.ts';
+
+/** What is remembered of one node. */
+interface NodeNotes {
+  lastRecord: { readonly nodeUid: string; readonly record: NodeRecord } | undefined;
+  tallies: ReadonlyMap<string, Tally>;
+  heldUpSince: ReadonlyMap<string, number>;
+  recordonAt: number;
+  recordons: number;
+  nodeWriteProblem: string | undefined;
+}
+
+// Somebody who uncordons the node again and again is not fought at full speed.
+const firstRecordonDelayMs = 1_000;
+const longestRecordonDelayMs = 300_000;
+const recordonsForgottenMs = 600_000;
+
+/** All that this process remembers, and may forget. */
+export class Memory {
+  readonly drain = new LiveDrainMemory();
+  readonly absentHolders = new Set<string>();
+  readonly #notes = new Map<string, NodeNotes>();
+
+  of(nodeName: string): NodeNotes {
+    let notes = this.#notes.get(nodeName);
+    if (!notes) {
+      notes = {
+        lastRecord: undefined,
+        tallies: new Map(),
+        heldUpSince: new Map(),
+        recordonAt: 0,
+        recordons: 0,
+        nodeWriteProblem: undefined,
+      };
+      this.#notes.set(nodeName, notes);
+    }
+    return notes;
+  }
+
+  blockedByCause(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { heldUpSince } of this.#notes.values()) {
+      for (const key of heldUpSince.keys()) {
+        const cause = key.slice(key.indexOf(' ') + 1);
+        counts.set(cause, (counts.get(cause) ?? 0) + 1);
+      }
+    }
+    return counts;
+  }
+
+  /** Nothing is in maintenance on this node any more. */
+  forget(nodeName: string): void {
+    this.#notes.delete(nodeName);
+  }
+
+  /** The node was cordoned again after somebody uncordoned it; the next time has to wait longer. */
+  recordoned(nodeName: string, now: number): void {
+    const notes = this.of(nodeName);
+    if (now - notes.recordonAt > recordonsForgottenMs) notes.recordons = 0;
+    notes.recordonAt = now + Math.min(firstRecordonDelayMs * 2 ** notes.recordons, longestRecordonDelayMs);
+    notes.recordons++;
+  }
+
+  view(nodeName: string): NodeMemory {
+    const { drain, absentHolders } = this;
+    const { lastRecord, tallies, heldUpSince, recordonAt, nodeWriteProblem } = this.of(nodeName);
+    return {
+      attempts: drain.attempts,
+      inFlight: drain.inFlight,
+      accepted: drain.accepted,
+      lane: (key) => drain.lane(key),
+      absentHolders,
+      lastRecord,
+      tallies,
+      heldUpSince,
+      recordonAt,
+      nodeWriteProblem,
+    };
+  }
+}

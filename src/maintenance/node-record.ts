@@ -1,0 +1,69 @@
+import { maintenanceAnnotation, maintenanceLabel, maintenanceTaintKey } from '../api/names.ts';
+import type { NodeMaintenance } from '../api/types.generated.ts';
+import type { Node } from '../kube/types.ts';
+import {
+  type NodeRecord,
+  type RestoreData,
+  parseRecord,
+  parseRestoreData,
+  taintsOf,
+} from '../node/record.ts';
+
+export interface FoundRecord {
+  /** What to put back; `undefined`: haulout has done nothing to the node. */
+  readonly restoreData: RestoreData | undefined;
+  /** Those whom the node's own copy names. */
+  readonly holders: NodeRecord['holders'];
+  /** The node's copy is there and cannot be read. */
+  readonly damaged: boolean;
+}
+
+/**
+ * The record of what was done to the node: its own copy, or what is remembered, or a holder's mirror where the copy
+ * was removed or damaged. It is never guessed from the node's looks.
+ */
+export function findRecord(
+  node: Node,
+  maintenances: readonly NodeMaintenance[],
+  remembered: { readonly nodeUid: string; readonly record: NodeRecord } | undefined,
+): FoundRecord {
+  const text = node.metadata.annotations?.[maintenanceAnnotation];
+  const record = text === undefined ? undefined : parseRecord(text);
+  if (record) return { restoreData: record, holders: record.holders, damaged: false };
+  const damaged = text !== undefined;
+  const lost = damaged || looksHeld(node);
+  const mirrors = maintenances.filter(
+    ({ status }) => status?.node?.uid === node.metadata.uid && (lost || wasCordoned(status)),
+  );
+  const mirror = mirrors
+    .map(({ status }) => parseRestoreData(status?.node))
+    .find((data) => data !== undefined);
+  const recalled = lost && remembered?.nodeUid === node.metadata.uid ? remembered.record : undefined;
+  return { restoreData: mirror ?? recalled, holders: mirror ? [] : (recalled?.holders ?? []), damaged };
+}
+
+/** With the record lost for good, what carries haulout's own name is all that can be taken off for certain. */
+export function restorable(node: Node, { restoreData, damaged }: FoundRecord): RestoreData | undefined {
+  if (restoreData || !damaged) return restoreData;
+  const label = node.metadata.labels?.[maintenanceLabel];
+  return {
+    before: { unschedulable: node.spec?.unschedulable ?? false },
+    added: {
+      labels: label === undefined ? {} : { [maintenanceLabel]: label },
+      annotations: {},
+      taints: taintsOf(node).filter(({ key }) => key === maintenanceTaintKey),
+    },
+  };
+}
+
+/** The mirror is written before the node is: only a node that was really marked has a record to lose. */
+function looksHeld(node: Node): boolean {
+  const labelled = node.metadata.labels?.[maintenanceLabel] !== undefined;
+  return labelled || taintsOf(node).some((taint) => taint.key === maintenanceTaintKey);
+}
+
+function wasCordoned(status: NodeMaintenance['status']): boolean {
+  return (
+    status?.conditions?.some(({ type, status: value }) => type === 'Cordoned' && value === 'True') ?? false
+  );
+}

@@ -1,0 +1,241 @@
+import { restoreNodeFinalizer } from '../api/names.ts';
+import type { NodeMaintenanceStatus } from '../api/types.generated.ts';
+import type { Node } from '../kube/types.ts';
+import { type MaintenanceState, conditionsDiffer, desiredNodeConditions } from '../node/conditions.ts';
+import type { Holder } from '../node/marks.ts';
+import { type NodeChange, planNodeChange } from '../node/patch.ts';
+import { finalizerEvents, nodeEvents, statusEvents } from './announcements.ts';
+import { type DrainPart, noDrain, planDrain } from './drain.ts';
+import { type Guard, planGuard } from './guard.ts';
+import { findRecord, restorable } from './node-record.ts';
+import type { FinalizerWrite, Plan, Snapshot, StatusWrite } from './snapshot.ts';
+import { type Stance, hasFinalizer, takeStance } from './stance.ts';
+import { computeStatus } from './status.ts';
+import { isUrgent, sameStatus } from './status-diff.ts';
+import { nodeNotFoundStalledMs } from './describe.ts';
+import { unverifiedHolders } from './holders.ts';
+
+/** A node that cannot be written for so long does not hold up the deletion of its maintenance any longer. */
+const releaseAfterMs = 10 * 60_000;
+
+/**
+ * The rules of a node maintenance in one place: what to write on the node, which pods to evict or delete now, who is
+ * held up and why, what each status says, and when to look again. Pure: the same snapshot gives the same plan.
+ */
+export function plan(snapshot: Snapshot): Plan {
+  const { node, maintenances, admitted } = snapshot;
+  const stances = maintenances.map((maintenance) => takeStance({ maintenance, node, admitted }));
+  return node === undefined
+    ? withoutNode(snapshot, stances)
+    : new NodePlanner(snapshot, node, stances).plan();
+}
+
+class NodePlanner {
+  readonly #snapshot: Snapshot;
+  readonly #node: Node;
+  readonly #stances: readonly Stance[];
+
+  constructor(snapshot: Snapshot, node: Node, stances: readonly Stance[]) {
+    this.#snapshot = snapshot;
+    this.#node = node;
+    this.#stances = stances;
+  }
+
+  plan(): Plan {
+    const { now, maintenances, memory } = this.#snapshot;
+    const found = findRecord(this.#node, maintenances, memory.lastRecord);
+    const verifyHolders = unverifiedHolders(found.holders, maintenances, memory.absentHolders);
+    const mayTouchNode = verifyHolders.length === 0;
+    // Without its finalizer a maintenance does not hold anything yet: nobody would put the node back.
+    const ready = this.#stances.filter(
+      ({ kind, maintenance }) => kind === 'restoring' || hasFinalizer(maintenance),
+    );
+    const holding = ready.filter(({ kind }) => kind === 'holding');
+    const drain = this.#drain(holding);
+    const guard = planGuard(
+      this.#node,
+      ready.filter(({ guardsDeletion }) => guardsDeletion),
+      drain.remaining,
+      now,
+    );
+    const change = planNodeChange(
+      this.#node,
+      holding.map(asHolder),
+      restorable(this.#node, found),
+      guard.wanted,
+    );
+    const recordonLater = change.uncordonedByHand && memory.recordonAt > this.#snapshot.monotonic;
+    const nodePatch = mayTouchNode && !recordonLater ? change.patch : undefined;
+    const states = desiredNodeConditions(ready.flatMap((stance) => stateOf(stance, drain)));
+    const conditions = conditionsDiffer(this.#node, states) ? states : undefined;
+    const dropFinalizers = this.#finished(
+      ready,
+      mayTouchNode && change.patch === undefined && conditions === undefined,
+    );
+    const ended = new Set(dropFinalizers.map(({ maintenance }) => maintenance));
+    const lasting = ready.filter(({ maintenance }) => !ended.has(maintenance));
+    return {
+      ...drain.actions(mayTouchNode && this.#isCordoned(change) && this.#allObserved()),
+      addFinalizers: this.#missingFinalizers(),
+      statuses: this.#statuses(lasting, drain, change),
+      nodePatch,
+      recordon: change.uncordonedByHand,
+      nodeEvents: nodeEvents(this.#node, change, found, holding, nodePatch !== undefined),
+      nodeConditions: conditions,
+      dropFinalizers,
+      verifyHolders,
+      waitsForTurn: this.#stances.some(({ kind }) => kind === 'waitingForTurn'),
+      wakeAfterMs: this.#wakeAfter(drain, guard, recordonLater),
+    };
+  }
+
+  #drain(holding: readonly Stance[]): DrainPart {
+    const evacuating = holding.filter(({ evacuates }) => evacuates);
+    // Whoever wants the node evacuated has a say about protections, whether or not it has begun.
+    const silent = this.#stances.filter(
+      (stance) => stance.kind === 'suspended' && stance.spec.nodeDrainPolicy === 'Evacuate',
+    );
+    return evacuating.length > 0 ? planDrain(this.#snapshot, this.#node, evacuating, silent) : noDrain;
+  }
+
+  #isCordoned(change: NodeChange): boolean {
+    return change.patch === undefined && this.#node.spec?.unschedulable === true;
+  }
+
+  /** A status that says what is wanted comes before anything is done about it. */
+  #allObserved(): boolean {
+    return this.#stances.every(
+      ({ maintenance: { metadata, status } }) => status?.observedGeneration === metadata.generation,
+    );
+  }
+
+  #statuses(stances: readonly Stance[], drain: DrainPart, change: NodeChange): StatusWrite[] {
+    const nodeSettled = change.patch === undefined && !change.uncordonedByHand;
+    return stances.flatMap((stance) => {
+      const holds = stance.kind === 'holding';
+      const status = computeStatus({
+        stance,
+        node: this.#node,
+        restoreData: holds ? change.restoreData : undefined,
+        nodeSettled,
+        uncordonedByHand: holds && change.uncordonedByHand,
+        foreignTaints: holds ? change.foreignTaints : [],
+        nodeWriteProblem: this.#snapshot.memory.nodeWriteProblem,
+        drain: drain.facts.get(stance),
+        now: this.#snapshot.now,
+      });
+      return statusWrite(stance, status);
+    });
+  }
+
+  #missingFinalizers(): FinalizerWrite[] {
+    return this.#stances
+      .filter(({ kind, maintenance }) => kind !== 'restoring' && !hasFinalizer(maintenance))
+      .map(({ maintenance }) => ({
+        maintenance,
+        finalizers: [...(maintenance.metadata.finalizers ?? []), restoreNodeFinalizer],
+        events: [],
+      }));
+  }
+
+  #finished(stances: readonly Stance[], restored: boolean): FinalizerWrite[] {
+    return stances
+      .filter(({ kind, maintenance }) => kind === 'restoring' && hasFinalizer(maintenance))
+      .filter((stance) => restored || this.#snapshot.now >= releaseTime(stance))
+      .map(({ maintenance }) => dropFinalizer(maintenance, restored ? this.#node : undefined));
+  }
+
+  #wakeAfter(drain: DrainPart, guard: Guard, recordonLater: boolean): number | undefined {
+    const { now, monotonic, memory } = this.#snapshot;
+    const dates = [...drain.wakeAt, guard.wakeAt, ...this.#stances.filter(isRestoring).map(releaseTime)];
+    const delays = dates.filter((date) => date !== undefined).map((date) => date - now);
+    if (drain.wakeAtMonotonic !== undefined) delays.push(drain.wakeAtMonotonic - monotonic);
+    if (recordonLater) delays.push(memory.recordonAt - monotonic);
+    const future = delays.filter((delay) => delay > 0);
+    return future.length > 0 ? Math.min(...future) : undefined;
+  }
+}
+
+function withoutNode({ now }: Snapshot, stances: readonly Stance[]): Plan {
+  const statuses = stances
+    .filter((stance) => !isRestoring(stance))
+    .flatMap((stance) => statusWrite(stance, computeStatus({ ...noNode, stance, now })));
+  const dates = stances
+    .filter(({ kind }) => kind === 'nodeNotFound')
+    .map(
+      ({ maintenance }) => Date.parse(maintenance.metadata.creationTimestamp) + nodeNotFoundStalledMs - now,
+    )
+    .filter((delay) => delay > 0);
+  return {
+    ...noDrain.actions(false),
+    addFinalizers: [],
+    statuses,
+    nodePatch: undefined,
+    recordon: false,
+    nodeEvents: [],
+    nodeConditions: undefined,
+    dropFinalizers: stances
+      .filter((stance) => isRestoring(stance) && hasFinalizer(stance.maintenance))
+      .map(({ maintenance }) => dropFinalizer(maintenance, undefined)),
+    verifyHolders: [],
+    waitsForTurn: false,
+    wakeAfterMs: dates.length > 0 ? Math.min(...dates) : undefined,
+  };
+}
+
+const noNode = {
+  node: undefined,
+  restoreData: undefined,
+  nodeSettled: false,
+  uncordonedByHand: false,
+  foreignTaints: [],
+  nodeWriteProblem: undefined,
+  drain: undefined,
+} as const;
+
+function statusWrite(stance: Stance, status: NodeMaintenanceStatus): StatusWrite[] {
+  const { maintenance } = stance;
+  if (sameStatus(maintenance.status, status)) return [];
+  const events = statusEvents(maintenance, maintenance.status, status);
+  return [{ maintenance, status, urgent: isUrgent(maintenance.status, status), events }];
+}
+
+function dropFinalizer(maintenance: Stance['maintenance'], restoredNode: Node | undefined): FinalizerWrite {
+  return {
+    maintenance,
+    finalizers: (maintenance.metadata.finalizers ?? []).filter(
+      (finalizer) => finalizer !== restoreNodeFinalizer,
+    ),
+    events: finalizerEvents(maintenance, restoredNode),
+  };
+}
+
+function asHolder({ maintenance, spec, evacuates }: Stance): Holder {
+  return {
+    name: maintenance.metadata.name,
+    uid: maintenance.metadata.uid,
+    reason: spec.reason ?? '',
+    evacuates,
+    excludeFromLoadBalancers: spec.excludeFromLoadBalancers,
+    taints: spec.taints ?? [],
+  };
+}
+
+function stateOf(stance: Stance, drain: DrainPart): MaintenanceState[] {
+  if (isRestoring(stance)) return [];
+  const { metadata } = stance.maintenance;
+  const base = { name: metadata.name, reason: stance.spec.reason ?? '' };
+  if (stance.kind !== 'holding') return [{ ...base, state: 'planned' }];
+  if (!stance.evacuates) return [{ ...base, state: 'inProgress' }];
+  const facts = drain.facts.get(stance);
+  const empty = facts?.view.remaining.length === 0;
+  return [{ ...base, state: !empty ? 'draining' : facts.view.kept.length > 0 ? 'inProgress' : 'drained' }];
+}
+
+function isRestoring({ kind }: Stance): boolean {
+  return kind === 'restoring';
+}
+
+function releaseTime({ maintenance }: Stance): number {
+  return Date.parse(maintenance.metadata.deletionTimestamp ?? '') + releaseAfterMs;
+}

@@ -1,0 +1,145 @@
+import type { Client } from '../kube/client.ts';
+import { Reflector } from '../kube/reflector.ts';
+import { Store, keyOf } from '../kube/store.ts';
+import { trimBudget, trimPod, trimToIdentity } from '../kube/trim.ts';
+import type { KubeObject, Pod, PodDisruptionBudget } from '../kube/types.ts';
+import { BudgetIndex } from '../drain/budget-index.ts';
+import type { ReflectorContext } from './caches.ts';
+
+export interface PodWatchesOptions {
+  readonly client: Client;
+  readonly context: ReflectorContext;
+  readonly onPod: (nodeName: string, old: Pod | undefined, now: Pod | undefined) => void;
+  readonly onBudget: (old: PodDisruptionBudget | undefined, now: PodDisruptionBudget | undefined) => void;
+  /** Something that all draining nodes depend on changed, or is known for the first time. */
+  readonly onAll: () => void;
+}
+
+interface PodWatch {
+  readonly store: Store<Pod>;
+  readonly reflector: Reflector<Pod>;
+}
+
+interface Shared {
+  readonly budgets: BudgetIndex;
+  readonly daemonSets: Store<KubeObject>;
+  readonly reflectors: readonly Pick<Reflector<KubeObject>, 'hasSynced' | 'stop'>[];
+}
+
+/**
+ * One watch of pods for each node that is being emptied, and budgets and DaemonSets as long as there is such a node:
+ * memory grows with the nodes in maintenance, not with the cluster.
+ */
+export class PodWatches {
+  readonly #options: PodWatchesOptions;
+  readonly #nodes = new Map<string, PodWatch>();
+  #shared: Shared | undefined;
+
+  constructor(options: PodWatchesOptions) {
+    this.#options = options;
+  }
+
+  get nodeNames(): readonly string[] {
+    return [...this.#nodes.keys()];
+  }
+
+  want(nodeName: string, wanted: boolean): void {
+    if (wanted === this.#nodes.has(nodeName)) return;
+    if (wanted) {
+      this.#shared ??= this.#startShared();
+      this.#nodes.set(nodeName, this.#start(nodeName));
+      return;
+    }
+    const watch = this.#nodes.get(nodeName);
+    this.#nodes.delete(nodeName);
+    if (watch) this.#stop(watch.reflector);
+    if (this.#nodes.size === 0) this.#stopShared();
+  }
+
+  /** `undefined` until all that judging a pod needs is known. */
+  pods(nodeName: string): readonly Pod[] | undefined {
+    const watch = this.#nodes.get(nodeName);
+    if (!watch?.reflector.hasSynced || !this.#shared?.reflectors.every(({ hasSynced }) => hasSynced))
+      return undefined;
+    return [...watch.store.values()];
+  }
+
+  /** The watch shows this very pod, and not terminating. */
+  isPresent(pod: Pod): boolean {
+    const shown = this.#nodes.get(pod.spec.nodeName ?? '')?.store.get(keyOf(pod));
+    return shown?.metadata.uid === pod.metadata.uid && shown.metadata.deletionTimestamp === undefined;
+  }
+
+  budgetsOf(pod: Pod): readonly PodDisruptionBudget[] {
+    return this.#shared?.budgets.select(pod) ?? [];
+  }
+
+  daemonSetExists(uid: string): boolean {
+    return (this.#shared?.daemonSets.byIndex('uid', uid).length ?? 0) > 0;
+  }
+
+  async stop(): Promise<void> {
+    const reflectors = [...this.#nodes.values()].map(({ reflector }) => reflector);
+    const shared = this.#shared?.reflectors ?? [];
+    this.#nodes.clear();
+    this.#shared = undefined;
+    await Promise.all([...reflectors, ...shared].map((reflector) => reflector.stop()));
+  }
+
+  #start(nodeName: string): PodWatch {
+    const { client, context, onPod, onAll } = this.#options;
+    const store = new Store<Pod>({ trim: trimPod, ...context.store });
+    store.onChange((old, now) => onPod(nodeName, old, now));
+    const query = { fieldSelector: `spec.nodeName=${nodeName}` };
+    const reflector = new Reflector<Pod>({
+      ...context.reflector('pods'),
+      client,
+      store,
+      path: '/api/v1/pods',
+      query,
+    });
+    reflector.start();
+    void reflector.synced.then(onAll, () => undefined);
+    return { store, reflector };
+  }
+
+  #startShared(): Shared {
+    const { client, context, onBudget, onAll } = this.#options;
+    const budgetStore = new Store<PodDisruptionBudget>({ trim: trimBudget, ...context.store });
+    const budgets = new BudgetIndex(budgetStore);
+    budgetStore.onChange(onBudget);
+    const daemonSets = new Store<KubeObject>({ trim: trimToIdentity, ...context.store }).index(
+      'uid',
+      ({ metadata }) => metadata.uid,
+    );
+    daemonSets.onChange(onAll);
+    const budgetReflector = new Reflector({
+      ...context.reflector('poddisruptionbudgets'),
+      client,
+      store: budgetStore,
+      path: '/apis/policy/v1/poddisruptionbudgets',
+    });
+    const daemonSetReflector = new Reflector({
+      ...context.reflector('daemonsets'),
+      client,
+      store: daemonSets,
+      path: '/apis/apps/v1/daemonsets',
+      metadataOnly: true,
+    });
+    for (const reflector of [budgetReflector, daemonSetReflector]) {
+      reflector.start();
+      void reflector.synced.then(onAll, () => undefined);
+    }
+    return { budgets, daemonSets, reflectors: [budgetReflector, daemonSetReflector] };
+  }
+
+  #stopShared(): void {
+    for (const reflector of this.#shared?.reflectors ?? []) this.#stop(reflector);
+    this.#shared = undefined;
+  }
+
+  /** Nobody waits for it: after stop() begins no event is delivered any more. */
+  #stop(reflector: Pick<Reflector<KubeObject>, 'stop'>): void {
+    void reflector.stop();
+  }
+}

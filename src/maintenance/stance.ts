@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { restoreNodeFinalizer } from '../api/names.ts';
+import { type EffectiveSpec, withDefaults } from '../api/defaults.ts';
+import { parseSelector } from '../api/selector.ts';
+import type { NodeMaintenance } from '../api/types.generated.ts';
+import type { PodPolicies } from '../drain/filters.ts';
+import type { Node } from '../kube/types.ts';
+
+/** What one maintenance is about at this moment, before any pod is looked at. */
+export type StanceKind =
+  /** Being deleted: the node is put back. */
+  | 'restoring'
+  /** The node does not exist, and this maintenance never had it. */
+  | 'nodeNotFound'
+  /** The node that this maintenance had does not exist any more. */
+  | 'nodeGone'
+  /** Suspended before it began. */
+  | 'suspended'
+  /** Other nodes are out of service, and only so many may be. */
+  | 'waitingForTurn'
+  /** Ignore: known to all, and nothing else. */
+  | 'announced'
+  /** Holds the node out of service. */
+  | 'holding';
+
+export interface Stance {
+  readonly maintenance: NodeMaintenance;
+  readonly spec: EffectiveSpec;
+  readonly kind: StanceKind;
+  /** Pods have to leave: nodeDrainPolicy Evacuate, or the node is being deleted under Evict. */
+  readonly evacuates: boolean;
+  /** Holds up the deletion of the Node object if it comes to that. */
+  readonly guardsDeletion: boolean;
+  readonly policies: PodPolicies;
+  /** Why the spec cannot be carried out, as a sentence. */
+  readonly invalid: string | undefined;
+  /** Identifies what a failed drain failed with; an edit gives another. */
+  readonly specHash: string;
+}
+
+export interface StanceInput {
+  readonly maintenance: NodeMaintenance;
+  readonly node: Node | undefined;
+  readonly admitted: boolean;
+}
+
+export function takeStance({ maintenance, node, admitted }: StanceInput): Stance {
+  const spec = withDefaults(maintenance.spec);
+  const selector = parseSelector(spec.drain.podSelector, 'everything');
+  const kind = stanceKind(maintenance, spec, node, admitted);
+  const begun = kind === 'announced' || kind === 'holding';
+  const guardsDeletion = begun && spec.nodeDeletePolicy === 'Evict';
+  const nodeLeaves = node?.metadata.deletionTimestamp !== undefined;
+  return {
+    maintenance,
+    spec,
+    // A node that is being deleted under Evict is emptied whatever nodeDrainPolicy says, and that needs a cordon.
+    kind: kind === 'announced' && guardsDeletion && nodeLeaves ? 'holding' : kind,
+    evacuates: begun && (spec.nodeDrainPolicy === 'Evacuate' || (guardsDeletion && nodeLeaves)),
+    guardsDeletion,
+    policies: {
+      selects: selector.kind === 'ok' ? (labels) => selector.matches(labels) : () => false,
+      unmanagedPods: spec.drain.unmanagedPods,
+      emptyDirPods: spec.drain.emptyDirPods,
+    },
+    invalid: selector.kind === 'ok' ? undefined : `spec.drain.podSelector: ${selector.message}`,
+    specHash: hash([spec.nodeDrainPolicy, spec.suspend, spec.drain]),
+  };
+}
+
+function stanceKind(
+  maintenance: NodeMaintenance,
+  spec: EffectiveSpec,
+  node: Node | undefined,
+  admitted: boolean,
+): StanceKind {
+  if (maintenance.metadata.deletionTimestamp !== undefined) return 'restoring';
+  const had = maintenance.status?.node?.uid;
+  if (node === undefined) return had === undefined ? 'nodeNotFound' : 'nodeGone';
+  if (spec.nodeDrainPolicy === 'Ignore') return 'announced';
+  const hasIt = had === node.metadata.uid && maintenance.status?.node?.before !== undefined;
+  if (spec.suspend && !hasIt) return 'suspended';
+  return admitted ? 'holding' : 'waitingForTurn';
+}
+
+/** Whether the maintenance may touch the node: without its finalizer nobody would put the node back. */
+export function hasFinalizer(maintenance: NodeMaintenance): boolean {
+  return maintenance.metadata.finalizers?.includes(restoreNodeFinalizer) ?? false;
+}
+
+function hash(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
+}

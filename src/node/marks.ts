@@ -1,0 +1,40 @@
+import type { Taint } from '../kube/types.ts';
+import {
+  excludeFromLoadBalancersLabel,
+  excludeFromRemediationLabel,
+  doNotDisruptAnnotation,
+  maintenanceLabel,
+  maintenanceTaintEffect,
+  maintenanceTaintKey,
+  scaleDownDisabledAnnotation,
+} from '../api/names.ts';
+import { type Additions, type RecordedHolder, sameTaint } from './record.ts';
+
+/** A maintenance that takes the node out of service, reduced to what it wants to see on the node. */
+export interface Holder extends RecordedHolder {
+  readonly evacuates: boolean;
+  readonly excludeFromLoadBalancers: boolean;
+  readonly taints: readonly Taint[];
+}
+
+/**
+ * The union of what the holders want, beside `spec.unschedulable: true`. The oldest holder comes first: where two ask
+ * for one taint with different values, the older one's stands.
+ */
+export function desiredAdditions(holders: readonly Holder[]): Additions {
+  const taints: Taint[] = [{ key: maintenanceTaintKey, effect: maintenanceTaintEffect }];
+  for (const wanted of holders.flatMap((holder) => holder.taints)) {
+    if (!taints.some((taint) => sameTaint(taint, wanted))) taints.push(wanted);
+  }
+  const offLoadBalancers = holders.some((holder) => holder.evacuates && holder.excludeFromLoadBalancers);
+  return {
+    taints,
+    labels: {
+      [maintenanceLabel]: 'true',
+      // An empty node is the best candidate for scale-down and a rebooting one for fencing.
+      [excludeFromRemediationLabel]: 'true',
+      ...(offLoadBalancers ? { [excludeFromLoadBalancersLabel]: 'true' } : {}),
+    },
+    annotations: { [scaleDownDisabledAnnotation]: 'true', [doNotDisruptAnnotation]: 'true' },
+  };
+}

@@ -1,0 +1,226 @@
+import OperatorBase from '@dot-i/k8s-operator';
+import { StartError } from './cli/exit.ts';
+import type { RunOptions } from './cli/flags.ts';
+import { readVersion } from './cli/version.ts';
+import { EventRecorder } from './kube/events.ts';
+import { KubeClient } from './kube/kube-client.ts';
+import { type LoadedKubeConfig, loadKubeConfig } from './kube/kubeconfig.ts';
+import { LeaderElector } from './kube/lease.ts';
+import { Caches, type ReflectorContext } from './maintenance/caches.ts';
+import { Controller } from './maintenance/controller.ts';
+import { DrainMeter } from './maintenance/meter.ts';
+import { type Clock, systemClock } from './runtime/clock.ts';
+import { HttpServer } from './runtime/http-server.ts';
+import type { Logger } from './runtime/logger.ts';
+import { type Metrics, createMetrics, workQueueMetrics } from './runtime/metrics.ts';
+
+/** How long a stopping process waits for events that are still on their way. */
+const flushMs = 2_000;
+const firstContactMs = 10_000;
+
+/**
+ * The process: everything is made here and handed on. Of its base class it keeps the shell (start, init, stop);
+ * docs/adr/0001-operator-shell.md says why.
+ */
+export class NodeMaintenanceOperator extends OperatorBase.default {
+  readonly #options: RunOptions;
+  readonly #logger: Logger;
+  readonly #clock: Clock = systemClock;
+  readonly #metrics: Metrics;
+  readonly #meter: DrainMeter;
+  readonly #client: KubeClient;
+  /** The Lease is renewed over a connection of its own, which no burst of evictions can fill. */
+  readonly #leaseClient: KubeClient;
+  readonly #caches: Caches;
+  readonly #context: ReflectorContext;
+  readonly #recorder: EventRecorder;
+  readonly #elector: LeaderElector | undefined;
+  readonly #http: HttpServer;
+  readonly #stopping = new AbortController();
+  #controller: Controller | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: RunOptions, logger: Logger, access: LoadedKubeConfig) {
+    super(logger);
+    this.#options = options;
+    this.#logger = logger;
+    const version = readVersion();
+    this.#metrics = createMetrics(version);
+    this.#meter = new DrainMeter(this.#metrics);
+    const clientOptions = {
+      access,
+      version,
+      clock: this.#clock,
+      logger,
+      onRequest: countRequests(this.#metrics),
+    };
+    this.#client = new KubeClient(clientOptions);
+    this.#leaseClient = new KubeClient(clientOptions);
+    this.#context = reflectorContext(this.#clock, logger, this.#metrics);
+    this.#caches = new Caches(this.#client, this.#context);
+    this.#recorder = new EventRecorder({
+      client: this.#client,
+      clock: this.#clock,
+      logger,
+      reportingInstance: options.identity,
+    });
+    this.#elector = options.leaderElect ? this.#createElector() : undefined;
+    this.#http = new HttpServer({
+      healthChecks: this.#elector ? [{ name: 'leader-election', check: this.#elector.check }] : [],
+      readyChecks: [
+        { name: 'caches', check: () => (this.#caches.hasSynced ? undefined : 'not in sync yet') },
+      ],
+      metrics: { contentType: this.#metrics.registry.contentType, metrics: () => this.#scrape() },
+      logger,
+    });
+  }
+
+  /** Resolves when everything runs; work begins when the caches are in sync and the Lease is held. */
+  protected override async init(): Promise<void> {
+    await this.#firstContact();
+    const { host, port } = this.#options.httpAddress;
+    const address = { host, port: await this.#http.start(host, port) };
+    this.#logger.info('serving /healthz, /readyz and /metrics', {
+      ...address,
+      identity: this.#options.identity,
+    });
+    this.#caches.start();
+    await this.#caches.synced;
+    this.#logger.info('caches are in sync');
+    if (this.#elector) this.#elector.start();
+    else this.#lead();
+  }
+
+  /** Ends in good order: work first, then the Lease, so that the next leader meets no writes of this one. */
+  override stop(): void {
+    this.#stopped ??= this.#shutDown();
+  }
+
+  async stopped(): Promise<void> {
+    await this.#stopped;
+  }
+
+  async #shutDown(): Promise<void> {
+    this.#stopping.abort(new Error('the operator is stopping'));
+    await this.#follow();
+    await this.#elector?.stop();
+    await this.#recorder.flush(flushMs);
+    await this.#caches.stop();
+    await this.#http.stop();
+    await Promise.all([this.#client.close(), this.#leaseClient.close()]);
+  }
+
+  #createElector(): LeaderElector {
+    const { namespace, leaseName: name, identity } = this.#options;
+    return new LeaderElector({
+      client: this.#leaseClient,
+      namespace,
+      name,
+      identity,
+      clock: this.#clock,
+      logger: this.#logger,
+      onStartedLeading: () => this.#lead(),
+      onStoppedLeading: () => this.#follow(),
+    });
+  }
+
+  #lead(): void {
+    const { evictionQps, evictionBurst, maxUnavailableNodes, pod } = this.#options;
+    this.#logger.info('leading', { identity: this.#options.identity });
+    this.#metrics.leader.set(1);
+    this.#controller = new Controller({
+      client: this.#client,
+      caches: this.#caches,
+      context: this.#context,
+      recorder: this.#recorder,
+      meter: this.#meter,
+      queueMetrics: workQueueMetrics(this.#metrics),
+      clock: this.#clock,
+      logger: this.#logger,
+      evictionQps,
+      evictionBurst,
+      maxUnavailableNodes,
+      mayWrite: () => this.#elector?.isLeader() ?? true,
+      self: pod,
+    });
+    this.#controller.start();
+  }
+
+  async #follow(): Promise<void> {
+    const controller = this.#controller;
+    this.#controller = undefined;
+    this.#metrics.leader.set(0);
+    if (!controller) return;
+    this.#logger.info('not leading any more', { identity: this.#options.identity });
+    await controller.stop();
+  }
+
+  /** A cluster that cannot be reached, or that does not know us, is told at once and not retried for ever. */
+  async #firstContact(): Promise<void> {
+    const answer = await this.#client.get('/version', {
+      timeoutMs: firstContactMs,
+      signal: this.#stopping.signal,
+    });
+    if (answer.kind === 'ok') return;
+    throw new StartError(
+      `the API server cannot be used: ${answer.message}; check --kubeconfig and --context`,
+    );
+  }
+
+  async #scrape(): Promise<string> {
+    this.#meter.count(this.#caches.maintenances, this.#controller?.blockedByCause() ?? new Map());
+    return this.#metrics.registry.metrics();
+  }
+}
+
+/** Runs the operator until `signal` is aborted. Throws a StartError where it cannot begin. */
+export async function runOperator(options: RunOptions, signal: AbortSignal, logger: Logger): Promise<void> {
+  const operator = createOperator(options, logger);
+  signal.addEventListener('abort', () => operator.stop(), { once: true });
+  try {
+    await operator.start();
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  } finally {
+    operator.stop();
+    await operator.stopped();
+  }
+}
+
+function createOperator(options: RunOptions, logger: Logger): NodeMaintenanceOperator {
+  // The base class reads the default configuration by itself; it has to find the one that was asked for.
+  if (options.kubeconfig !== undefined) process.env['KUBECONFIG'] = options.kubeconfig;
+  try {
+    const { kubeconfig, context } = options;
+    const access = loadKubeConfig({
+      ...(kubeconfig === undefined ? {} : { kubeconfig }),
+      ...(context === undefined ? {} : { context }),
+    });
+    logger.info('configuration found', { source: access.source, server: access.server });
+    return new NodeMaintenanceOperator(options, logger, access);
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function countRequests(
+  metrics: Metrics,
+): NonNullable<ConstructorParameters<typeof KubeClient>[0]['onRequest']> {
+  return ({ verb, resource, code, kind }) => metrics.apiRequests.inc({ verb, resource, code: code ?? kind });
+}
+
+function reflectorContext(clock: Clock, logger: Logger, metrics: Metrics): ReflectorContext {
+  return {
+    store: { logger },
+    reflector: (resource) => ({
+      clock,
+      logger: logger.child({ resource }),
+      onList: () => metrics.relists.inc({ resource }),
+      onWatchEnd: (kind) => {
+        if (kind !== 'ended') metrics.watchRestarts.inc({ resource });
+      },
+    }),
+  };
+}
