@@ -1,0 +1,92 @@
+/** What must never be found in the audit log, whatever a test does. */
+import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { type AuditEntry, type DeleteOptions, isByOperator, toEviction } from './audit.ts';
+
+export interface RuleScope {
+  readonly namespaces: ReadonlySet<string>;
+  readonly nodes: ReadonlySet<string>;
+  /** Namespaces in which the test asks for plain deletions (onTimeout, deleteBlockedAfterSeconds). */
+  readonly deletionsExpected: ReadonlySet<string>;
+}
+
+/** The operator's whole business, as `verb resource/subresource`; the first word of each is what the chart grants. */
+const ALLOWED_WRITES = new Set([
+  'patch nodes',
+  'patch nodes/status',
+  'create pods/eviction',
+  'delete pods',
+  'patch nodemaintenances',
+  'patch nodemaintenances/status',
+  'create events',
+  'patch events',
+  'create leases',
+  'update leases',
+  'patch leases',
+]);
+const READS = new Set(['get', 'list', 'watch']);
+
+/** One sentence for each broken rule. */
+export function brokenRules(entries: readonly AuditEntry[], scope: RuleScope): string[] {
+  const own = entries.filter(isByOperator);
+  return [...own.flatMap((entry) => ruleBrokenBy(entry, scope)), ...evictedTwice(own, scope)];
+}
+
+function ruleBrokenBy(entry: AuditEntry, scope: RuleScope): string[] {
+  const { resource = '', subresource, namespace = '', name = '' } = entry.objectRef ?? {};
+  const what = `${entry.verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}`;
+  const where = `${what} ${namespace === '' ? name : `${namespace}/${name}`} (${entry.requestReceivedTimestamp})`;
+  const isOwnNode = resource === 'nodes' && scope.nodes.has(name);
+  const isOwnNamespace = scope.namespaces.has(namespace);
+  const broken: string[] = [];
+
+  if (!READS.has(entry.verb) && !ALLOWED_WRITES.has(what)) broken.push(`unexpected request: ${where}`);
+  // A namespace that is going away answers 403 to everybody, an admission webhook says no to evictions with it.
+  const code = entry.responseStatus?.code;
+  if (code === 401 || (code === 403 && what !== 'create pods/eviction' && what !== 'create events')) {
+    broken.push(`not permitted: ${where}: ${entry.responseStatus?.message ?? ''}`);
+  }
+  if (code === 422 || code === 400)
+    broken.push(`malformed: ${where}: ${entry.responseStatus?.message ?? ''}`);
+  if (what === 'patch nodemaintenances' && 'spec' in as<object>(entry.requestObject ?? {})) {
+    broken.push(`wrote the spec, which is the user's alone: ${where}`);
+  }
+  if (what === 'patch nodes' && isOwnNode) {
+    const { metadata } = as<{ metadata?: { resourceVersion?: string } }>(entry.requestObject ?? {});
+    if (metadata?.resourceVersion === undefined)
+      broken.push(`node written without resourceVersion: ${where}`);
+  }
+  if (what === 'create pods/eviction' && isOwnNamespace) {
+    const eviction = toEviction(entry);
+    if (eviction.uid === undefined) broken.push(`eviction without a UID precondition: ${where}`);
+    if (eviction.gracePeriodSeconds === 0) broken.push(`eviction with grace period 0: ${where}`);
+  }
+  if (what === 'delete pods' && isOwnNamespace) {
+    const options = as<DeleteOptions>(entry.requestObject ?? {});
+    if (!scope.deletionsExpected.has(namespace)) broken.push(`pod deleted past its budget: ${where}`);
+    if (options.preconditions?.uid === undefined)
+      broken.push(`deletion without a UID precondition: ${where}`);
+    if (options.gracePeriodSeconds === 0) broken.push(`deletion with grace period 0: ${where}`);
+  }
+  return broken;
+}
+
+/** Also a post that is refused after one was accepted: it may have cut the pod's grace period. */
+function evictedTwice(own: readonly AuditEntry[], scope: RuleScope): string[] {
+  const acceptedAt = new Map<string, number>();
+  const broken: string[] = [];
+  const evictions = own
+    .filter(({ verb, objectRef }) => verb === 'create' && objectRef?.subresource === 'eviction')
+    .map(toEviction)
+    .filter((one) => scope.namespaces.has(one.namespace) && one.uid !== undefined)
+    .toSorted((a, b) => a.askedAt - b.askedAt);
+  for (const { uid = '', namespace, pod, accepted, askedAt, entry } of evictions) {
+    const before = acceptedAt.get(uid);
+    const when = entry.requestReceivedTimestamp;
+    if (before !== undefined && askedAt >= before) {
+      const how = accepted ? 'evicted twice' : 'posted again after its eviction was accepted';
+      broken.push(`${how}: pod ${namespace}/${pod} ${uid} (${when})`);
+    }
+    if (accepted) acceptedAt.set(uid, askedAt);
+  }
+  return broken;
+}

@@ -1,0 +1,190 @@
+/**
+ * The API server's own record of who asked what and when. The operator's requests are told apart by its user agent; the
+ * bodies of evictions, pod deletions and writes on nodes and maintenances are in it (hack/cluster/config/audit-policy.yaml).
+ */
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
+
+export interface AuditEntry {
+  readonly auditID: string;
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly userAgent?: string;
+  readonly user: { readonly username: string };
+  readonly objectRef?: {
+    readonly resource: string;
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly subresource?: string;
+    readonly apiGroup?: string;
+  };
+  /** Absent where the client went away before the answer. */
+  readonly responseStatus?: { readonly code: number; readonly message?: string; readonly reason?: string };
+  readonly requestObject?: unknown;
+  readonly requestReceivedTimestamp: string;
+  /** When the answer was sent. */
+  readonly stageTimestamp: string;
+}
+
+export interface Eviction {
+  readonly namespace: string;
+  readonly pod: string;
+  /** The UID that was given as precondition. */
+  readonly uid: string | undefined;
+  readonly gracePeriodSeconds: number | undefined;
+  readonly dryRun: boolean;
+  readonly code: number;
+  readonly accepted: boolean;
+  /** Milliseconds since the epoch. */
+  readonly askedAt: number;
+  readonly answeredAt: number;
+  readonly byOperator: boolean;
+  readonly entry: AuditEntry;
+}
+
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string };
+  readonly dryRun?: readonly string[];
+}
+
+export interface AuditFilter {
+  readonly verb?: string | readonly string[];
+  readonly resource?: string;
+  /** `''`: the object itself. */
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly byOperator?: boolean;
+  /** Entries that were answered after this moment (milliseconds since the epoch). */
+  readonly since?: number;
+}
+
+/** Reads by others are most of the file, and nobody asks for them. */
+const UNINTERESTING = /"verb":"(get|list|watch)"/;
+const OPERATOR = '"userAgent":"haulout/';
+
+export const isByOperator = (entry: AuditEntry): boolean => entry.userAgent?.startsWith('haulout/') ?? false;
+
+export class AuditLog {
+  readonly #file: string;
+  #offset: number;
+  readonly #entries: AuditEntry[] = [];
+
+  /** Knows what is written from now on. */
+  constructor(file: string) {
+    this.#file = file;
+    this.#offset = existsSync(file) ? this.#size() : 0;
+  }
+
+  /** In the order in which the answers were sent. A request that has been answered is in it. */
+  entries(filter: AuditFilter = {}): readonly AuditEntry[] {
+    this.#read();
+    return this.#entries.filter((entry) => matches(entry, filter));
+  }
+
+  /** How many there are by now, as a place to start from: `entries().slice(mark)`. */
+  mark(): number {
+    this.#read();
+    return this.#entries.length;
+  }
+
+  /** All posts to the eviction API in a namespace, by whomever; of one pod where a UID or a name is given. */
+  evictions(namespace: string, pod?: { readonly uid?: string; readonly name?: string }): readonly Eviction[] {
+    return this.entries({ verb: 'create', resource: 'pods', subresource: 'eviction', namespace })
+      .map(toEviction)
+      .filter(
+        (one) =>
+          (pod?.uid === undefined || one.uid === pod.uid) &&
+          (pod?.name === undefined || one.pod === pod.name),
+      );
+  }
+
+  /** By the operator alone: evictions that the API server has accepted. */
+  accepted(namespace: string): readonly Eviction[] {
+    return this.evictions(namespace).filter((one) => one.accepted && one.byOperator);
+  }
+
+  /** Plain deletions of pods by the operator. */
+  podDeletions(namespace: string): readonly AuditEntry[] {
+    return this.entries({
+      verb: ['delete', 'deletecollection'],
+      resource: 'pods',
+      namespace,
+      byOperator: true,
+    });
+  }
+
+  /** Writes of the operator on a Node, not on its status. */
+  nodePatches(node: string): readonly AuditEntry[] {
+    return this.entries({ resource: 'nodes', subresource: '', name: node, byOperator: true }).filter(
+      ({ verb }) => !['get', 'list', 'watch'].includes(verb),
+    );
+  }
+
+  #read(): void {
+    if (!existsSync(this.#file)) return;
+    const size = this.#size();
+    if (size <= this.#offset) return;
+    const buffer = Buffer.alloc(size - this.#offset);
+    const handle = openSync(this.#file, 'r');
+    let length: number;
+    try {
+      length = readSync(handle, buffer, 0, buffer.length, this.#offset);
+    } finally {
+      closeSync(handle);
+    }
+    // Cut at the last whole line; a character of several bytes is never split that way.
+    const end = buffer.subarray(0, length).lastIndexOf(0x0a) + 1;
+    this.#offset += end;
+    const lines = buffer.toString('utf8', 0, end).split('\n');
+    for (const line of lines) {
+      if (line === '' || (UNINTERESTING.test(line) && !line.includes(OPERATOR))) continue;
+      this.#entries.push(as<AuditEntry>(JSON.parse(line)));
+    }
+  }
+
+  #size(): number {
+    const handle = openSync(this.#file, 'r');
+    try {
+      return fstatSync(handle).size;
+    } finally {
+      closeSync(handle);
+    }
+  }
+}
+
+export function toEviction(entry: AuditEntry): Eviction {
+  const body = as<{ deleteOptions?: DeleteOptions } | undefined>(entry.requestObject);
+  const code = entry.responseStatus?.code ?? 0;
+  const dryRun =
+    (body?.deleteOptions?.dryRun?.length ?? 0) > 0 ||
+    new URL(entry.requestURI, 'http://x').searchParams.has('dryRun');
+  return {
+    namespace: entry.objectRef?.namespace ?? '',
+    pod: entry.objectRef?.name ?? '',
+    uid: body?.deleteOptions?.preconditions?.uid,
+    gracePeriodSeconds: body?.deleteOptions?.gracePeriodSeconds,
+    dryRun,
+    code,
+    accepted: code >= 200 && code <= 299 && !dryRun,
+    askedAt: Date.parse(entry.requestReceivedTimestamp),
+    answeredAt: Date.parse(entry.stageTimestamp),
+    byOperator: isByOperator(entry),
+    entry,
+  };
+}
+
+export function matches(entry: AuditEntry, filter: AuditFilter): boolean {
+  const { objectRef } = entry;
+  const verbs = typeof filter.verb === 'string' ? [filter.verb] : filter.verb;
+  return (
+    (verbs === undefined || verbs.includes(entry.verb)) &&
+    (filter.resource === undefined || objectRef?.resource === filter.resource) &&
+    (filter.subresource === undefined || (objectRef?.subresource ?? '') === filter.subresource) &&
+    (filter.namespace === undefined || objectRef?.namespace === filter.namespace) &&
+    (filter.name === undefined || objectRef?.name === filter.name) &&
+    (filter.byOperator === undefined || isByOperator(entry) === filter.byOperator) &&
+    (filter.since === undefined || Date.parse(entry.stageTimestamp) >= filter.since)
+  );
+}

@@ -1,0 +1,84 @@
+/** Test beds with their beginning and end hooked into jest. */
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { type Cluster, startCluster } from '../../../hack/cluster/lib/cluster.ts';
+import { clusterDirectory } from '../../../hack/cluster/lib/paths.ts';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { installChart, operatorKubeconfig } from './install.ts';
+import { type BedFiles, TestBed } from './test-bed.ts';
+import { CLUSTER_VARIABLE, STATE_VARIABLE } from './variables.ts';
+
+export interface OwnBedOptions {
+  /** Fake nodes worker-1, worker-2, ... beside those that tests add; none unless given. */
+  readonly nodes?: number;
+  readonly nodeMonitorGraceSeconds?: number;
+  /** Values of the chart besides replicaCount=0. */
+  readonly chartValues?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The cluster and the operator that all such files share; the operator's limit is all nodes. Call it at the top of a
+ * file with import.meta.filename; usable inside tests and in hooks that come later. Tests may run concurrently.
+ */
+export function sharedTestBed(file: string): TestBed {
+  return hooked(async () => {
+    const state = process.env[STATE_VARIABLE];
+    if (state === undefined) throw new Error('run the tests with --config test/e2e/jest.config.mjs');
+    return new TestBed(prefixOf(file), as<BedFiles>(JSON.parse(readFileSync(state, 'utf8'))));
+  });
+}
+
+/** A cluster of the file's own, ready in some ten seconds, without an operator: tests start theirs. */
+export function ownTestBed(file: string, options: OwnBedOptions = {}): TestBed {
+  let cluster: Cluster | undefined;
+  const bed = hooked(async () => {
+    const name = basename(file, '.test.ts');
+    const { nodes = 0, nodeMonitorGraceSeconds } = options;
+    cluster = await startCluster({
+      dir: `${clusterDirectory(process.env[CLUSTER_VARIABLE])}-${name}`,
+      nodes,
+      ...(nodeMonitorGraceSeconds === undefined ? {} : { nodeMonitorGraceSeconds }),
+    });
+    await installChart(cluster, options.chartValues);
+    const { dir, kubeconfig, binDir } = cluster;
+    return new TestBed(
+      prefixOf(file),
+      { dir, kubeconfig, binDir, operatorKubeconfig: await operatorKubeconfig(cluster) },
+      cluster,
+    );
+  });
+  afterAll(async () => cluster?.stop(), HOOK_MS);
+  return bed;
+}
+
+const HOOK_MS = 120_000;
+
+/** A stand-in that becomes the bed once it is there, so that files can name it at their top. */
+function hooked(open: () => Promise<TestBed>): TestBed {
+  let bed: TestBed | undefined;
+  beforeAll(async () => {
+    bed = await open();
+  }, HOOK_MS);
+  afterEach(() => bed?.checkAuditLog());
+  afterAll(async () => {
+    try {
+      await bed?.cleanUp();
+    } finally {
+      bed?.checkAuditLog();
+    }
+  }, HOOK_MS);
+  return new Proxy(as<TestBed>({}), {
+    get: (_, property) => {
+      if (!bed) throw new Error('the test bed is not there yet: use it in tests and hooks only');
+      const value: unknown = Reflect.get(bed, property, bed);
+      return typeof value === 'function' ? as<() => unknown>(value).bind(bed) : value;
+    },
+  });
+}
+
+/** Short, as names of pods and labels are made from it. */
+function prefixOf(file: string): string {
+  const random = Math.random().toString(36).slice(2, 6).padEnd(4, '0');
+  return `${basename(file, '.test.ts')}-${random}`;
+}

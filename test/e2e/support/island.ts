@@ -1,0 +1,79 @@
+/** A few nodes and a namespace for one test: its pods run on these nodes only, so that tests do not meet. */
+import {
+  type BudgetOptions,
+  barePod,
+  budget,
+  daemonSet,
+  deployment,
+  job,
+  type Manifest,
+  type PodOptions,
+  statefulSet,
+  type WorkloadOptions,
+} from './builders.ts';
+
+export const ISLAND_LABEL = 'test.haulout.dev/island';
+
+export class Island {
+  readonly name: string;
+  readonly namespace: string;
+  /** The one that is to be maintained. */
+  readonly node: string;
+  /** Where its pods go. */
+  readonly spares: readonly string[];
+  /** What keeps pods on the island. */
+  readonly nodeSelector: Readonly<Record<string, string>>;
+
+  constructor(name: string, spares: number) {
+    this.name = name;
+    this.namespace = name;
+    this.node = `${name}-a`;
+    this.spares = Array.from({ length: spares }, (_, index) => `${name}-spare-${index + 1}`);
+    this.nodeSelector = { [ISLAND_LABEL]: name };
+  }
+
+  get nodes(): readonly string[] {
+    return [this.node, ...this.spares];
+  }
+
+  deployment(name: string, options: WorkloadOptions = {}): Manifest {
+    return deployment(this.namespace, name, this.#here(options));
+  }
+
+  statefulSet(name: string, options: WorkloadOptions = {}): Manifest {
+    return statefulSet(this.namespace, name, this.#here(options));
+  }
+
+  daemonSet(name: string, options: PodOptions = {}): Manifest {
+    return daemonSet(this.namespace, name, this.#here(options));
+  }
+
+  job(name: string, options: WorkloadOptions = {}): Manifest {
+    return job(this.namespace, name, this.#here(options));
+  }
+
+  barePod(name: string, options: PodOptions = {}): Manifest {
+    return barePod(this.namespace, name, this.#here(options));
+  }
+
+  budget(name: string, options: BudgetOptions): Manifest {
+    return budget(this.namespace, name, options);
+  }
+
+  #here<T extends PodOptions>(options: T): T {
+    return { ...options, nodeSelector: { ...this.nodeSelector, ...options.nodeSelector } };
+  }
+}
+
+/** How many pods the manifests ask for on an island of so many nodes. */
+export function podsExpected(manifests: readonly Manifest[], nodes: number): number {
+  let pods = 0;
+  for (const { kind, spec } of manifests) {
+    const { replicas = 1, parallelism = 1 } = (spec ?? {}) as { replicas?: number; parallelism?: number };
+    if (kind === 'Pod') pods += 1;
+    else if (kind === 'Deployment' || kind === 'StatefulSet') pods += replicas;
+    else if (kind === 'Job') pods += parallelism;
+    else if (kind === 'DaemonSet') pods += nodes;
+  }
+  return pods;
+}

@@ -1,0 +1,11 @@
+/** What the global set-up leaves for the global tear-down, which runs in the same process. */
+import type { Cluster } from '../../../hack/cluster/lib/cluster.ts';
+import type { OperatorProcess } from './operator-process.ts';
+
+interface Shared {
+  /** Only where the set-up has started it; a cluster that ran before goes on. */
+  startedCluster?: Cluster;
+  operator?: OperatorProcess;
+}
+
+export const shared: Shared = {};

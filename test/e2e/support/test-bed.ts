@@ -1,0 +1,279 @@
+/** What a test file works with: a cluster with the operator in it, and whatever the file makes there. */
+import { join } from 'node:path';
+import type { Cluster } from '../../../hack/cluster/lib/cluster.ts';
+import { nodeMaintenancesPath } from '../../../src/api/names.ts';
+import type { NodeMaintenance, NodeMaintenanceSpec } from '../../../src/api/types.generated.ts';
+import type { Node, Pod } from '../../../src/kube/types.ts';
+import { Api } from './api.ts';
+import { AuditLog } from './audit.ts';
+import { brokenRules } from './audit-rules.ts';
+import { type Manifest, maintenance, namespace } from './builders.ts';
+import { cleanUp } from './clean-up.ts';
+import { type EventuallyOptions, eventually } from './eventually.ts';
+import type { ClusterFiles } from './install.ts';
+import { Island, ISLAND_LABEL, podsExpected } from './island.ts';
+import { Kubectl } from './kubectl.ts';
+import { type NodeSnapshot, snapshotOf } from './node-snapshot.ts';
+import { OperatorProcess, tailOf } from './operator-process.ts';
+import { isReady, said, summary } from './status.ts';
+
+export interface IslandOptions {
+  /** Other nodes of the island, for pods to go to; 1 unless given. */
+  readonly spares?: number;
+  /** Of the node that is to be maintained. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly taints?: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
+}
+
+export interface NodeOptions extends Omit<IslandOptions, 'spares'> {
+  readonly unschedulable?: boolean;
+}
+
+export interface BedFiles extends ClusterFiles {
+  /** Of the operator's ServiceAccount. */
+  readonly operatorKubeconfig: string;
+  /** The log of an operator that serves several test files. */
+  readonly operatorLog?: string;
+}
+
+export class TestBed {
+  /** Unique for each run of each file; the names of all that it makes begin with it. */
+  readonly prefix: string;
+  readonly files: BedFiles;
+  readonly api: Api;
+  readonly kubectl: Kubectl;
+  readonly audit: AuditLog;
+  readonly #cluster: Cluster | undefined;
+  readonly #namespaces = new Set<string>();
+  readonly #nodes = new Set<string>();
+  readonly #deletionsExpected = new Set<string>();
+  readonly #operators: OperatorProcess[] = [];
+  readonly #reported = new Set<string>();
+
+  constructor(prefix: string, files: BedFiles, cluster?: Cluster) {
+    this.prefix = prefix;
+    this.files = files;
+    this.#cluster = cluster;
+    this.api = new Api(files.kubeconfig);
+    this.kubectl = new Kubectl(join(files.binDir, 'kubectl'), files.kubeconfig);
+    this.audit = new AuditLog(join(files.dir, 'audit.log'));
+  }
+
+  /** The control plane itself, to be stopped and started; only where the file has one of its own. */
+  get cluster(): Cluster {
+    if (!this.#cluster) throw new Error('other tests run on this cluster: use ownTestBed');
+    return this.#cluster;
+  }
+
+  /** Starts one and waits until it is ready; only where the file has a cluster of its own. */
+  async startOperator(
+    options: { name?: string; identity?: string; flags?: readonly string[] } = {},
+  ): Promise<OperatorProcess> {
+    const { dir } = this.cluster;
+    const name = options.name ?? `operator-${this.#operators.length + 1}`;
+    const operator = new OperatorProcess({
+      ...options,
+      dir,
+      name,
+      kubeconfig: this.files.operatorKubeconfig,
+    });
+    this.#operators.push(operator);
+    return operator.ready();
+  }
+
+  /** Nodes that are Ready and a namespace, for one test. */
+  async island(name: string, options: IslandOptions = {}): Promise<Island> {
+    const { spares = 1, ...nodeOptions } = options;
+    const island = new Island(`${this.prefix}-${name}`, spares);
+    const labels = { ...nodeOptions.labels, ...island.nodeSelector };
+    await Promise.all([
+      this.namespace(island.namespace),
+      this.addNode(island.node, { ...nodeOptions, labels }),
+      ...island.spares.map(async (spare) =>
+        this.addNode(spare, { labels: island.nodeSelector, unschedulable: true }),
+      ),
+    ]);
+    return island;
+  }
+
+  async namespace(name: string): Promise<void> {
+    this.#namespaces.add(name);
+    await this.api.create('/api/v1/namespaces', namespace(name));
+    await eventually(`namespace ${name} has its service account`, async () =>
+      this.api.find(`/api/v1/namespaces/${name}/serviceaccounts/default`),
+    );
+  }
+
+  /** A fake node, Ready. */
+  async addNode(name: string, options: NodeOptions = {}): Promise<Node> {
+    this.#nodes.add(name);
+    await this.api.create('/api/v1/nodes', {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: {
+        name,
+        labels: {
+          'kubernetes.io/hostname': name,
+          'kubernetes.io/os': 'linux',
+          [ISLAND_LABEL]: this.prefix,
+          ...options.labels,
+        },
+        annotations: { 'kwok.x-k8s.io/node': 'fake', ...options.annotations },
+      },
+      spec: { unschedulable: options.unschedulable ?? false, taints: options.taints ?? [] },
+    });
+    return this.nodeReady(name);
+  }
+
+  async nodeReady(name: string): Promise<Node> {
+    return eventually(`node ${name} is Ready`, async () => {
+      const node = await this.api.node(name);
+      const isUp = node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+      return isUp && !node.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready') && node;
+    });
+  }
+
+  /** Applies the manifests while only `island.node` takes pods; returns its pods when all pods of the island are Ready. */
+  async place(island: Island, ...manifests: readonly Manifest[]): Promise<readonly Pod[]> {
+    await Promise.all(island.spares.map(async (spare) => this.cordon(spare)));
+    const others = (await this.api.pods(island.namespace)).length;
+    await this.kubectl.apply(...manifests);
+    const expected = others + podsExpected(manifests, island.nodes.length);
+    await this.eventually(`${expected} pods are Ready in ${island.namespace}`, async () => {
+      const pods = await this.api.pods(island.namespace);
+      return (
+        pods.length >= expected && pods.every((pod) => isReady(pod) || pod.status?.phase === 'Succeeded')
+      );
+    });
+    for (const { kind, metadata } of manifests) {
+      if (kind === 'PodDisruptionBudget') await this.budgetSettled(island.namespace, metadata.name);
+    }
+    await Promise.all(island.spares.map(async (spare) => this.uncordon(spare)));
+    const pods = await this.api.podsOnNode(island.node);
+    return pods.filter((pod) => pod.metadata.namespace === island.namespace);
+  }
+
+  /** Waits until the budget's status is about its present spec and all of its pods. */
+  async budgetSettled(ns: string, name: string): Promise<void> {
+    await this.eventually(`budget ${ns}/${name} is up to date`, async () => {
+      const { metadata, status } = await this.api.budget(ns, name);
+      return (
+        status?.observedGeneration === metadata.generation &&
+        status?.expectedPods !== undefined &&
+        status.expectedPods > 0 &&
+        status.currentHealthy === status.expectedPods
+      );
+    });
+  }
+
+  /** Spares are (un)cordoned like this; what is claimed about kubectl cordon is done by kubectl. */
+  async cordon(node: string): Promise<void> {
+    await this.api.mergePatch(`/api/v1/nodes/${node}`, { spec: { unschedulable: true } });
+  }
+
+  async uncordon(node: string): Promise<void> {
+    await this.api.mergePatch(`/api/v1/nodes/${node}`, { spec: { unschedulable: null } });
+  }
+
+  /** `kubectl apply` of a NodeMaintenance; its name is the node's unless given. Returns the name. */
+  async maintain(
+    node: string,
+    spec: Omit<NodeMaintenanceSpec, 'nodeName'> = {},
+    name: string = node,
+  ): Promise<string> {
+    await this.kubectl.apply(maintenance(name, node, spec));
+    return name;
+  }
+
+  /** An edit of the spec, as `kubectl patch --type=merge` does it. */
+  async edit(name: string, spec: object): Promise<void> {
+    await this.kubectl.run(['patch', 'nmaint', name, '--type=merge', '--patch', JSON.stringify({ spec })]);
+  }
+
+  /** `kubectl delete`, which waits until the object is gone. */
+  async endMaintenance(name: string): Promise<void> {
+    await this.kubectl.run(['delete', 'nmaint', name, '--timeout=30s']);
+  }
+
+  async maintenance(name: string): Promise<NodeMaintenance> {
+    return this.api.maintenance(name);
+  }
+
+  /** Waits until the object is as `check` wants it, and returns it. */
+  async until(
+    name: string,
+    description: string,
+    check: (object: NodeMaintenance) => boolean | undefined | void,
+    options: EventuallyOptions = {},
+  ): Promise<NodeMaintenance> {
+    const attempt = async (): Promise<NodeMaintenance | false> => {
+      const object = await this.maintenance(name);
+      return check(object) !== false && object;
+    };
+    return this.eventually(`${name}: ${description}`, attempt, options);
+  }
+
+  /** Waits for `status/reason` of a condition (`True/Drained`), at the object's present generation. */
+  async untilSaid(
+    name: string,
+    type: string,
+    statusAndReason: string,
+    options: EventuallyOptions = {},
+  ): Promise<NodeMaintenance> {
+    return this.until(
+      name,
+      `condition ${type} is ${statusAndReason}`,
+      (object) =>
+        object.status?.observedGeneration === object.metadata.generation &&
+        said(object, type) === statusAndReason,
+      options,
+    );
+  }
+
+  async snapshot(node: string): Promise<NodeSnapshot> {
+    return snapshotOf(await this.api.node(node));
+  }
+
+  /** As `eventually`, with the state of the file's maintenances and the operator's last lines in the message. */
+  async eventually<T>(
+    description: string,
+    attempt: () => Promise<T | undefined | false> | T | undefined | false,
+    options: EventuallyOptions = {},
+  ): Promise<T> {
+    return eventually(description, attempt, { explain: async () => this.explain(), ...options });
+  }
+
+  async explain(): Promise<string> {
+    const all = await this.api.list<NodeMaintenance>(nodeMaintenancesPath);
+    const own = all.filter(({ metadata }) => metadata.name.startsWith(this.prefix)).map(summary);
+    const log =
+      this.files.operatorLog === undefined
+        ? this.#operators.map((operator) => operator.tail()).join('\n')
+        : tailOf(this.files.operatorLog, 20, [this.prefix]);
+    return [...own, 'operator:', log].join('\n');
+  }
+
+  /** From here on, plain deletions of pods by the operator are what the test asks for. */
+  expectPodDeletions(...namespaces: readonly string[]): void {
+    for (const name of namespaces) this.#deletionsExpected.add(name);
+  }
+
+  /** Throws when the audit log shows what must never happen; each case is reported once. */
+  checkAuditLog(): void {
+    const broken = brokenRules(this.audit.entries(), {
+      namespaces: this.#namespaces,
+      nodes: this.#nodes,
+      deletionsExpected: this.#deletionsExpected,
+    }).filter((rule) => !this.#reported.has(rule));
+    for (const rule of broken) this.#reported.add(rule);
+    if (broken.length > 0) throw new Error(`in the audit log:\n${broken.join('\n')}`);
+  }
+
+  /** Takes away what the file has made. On a cluster that it shares, others must not be disturbed by what is left. */
+  async cleanUp(): Promise<void> {
+    await Promise.all(this.#operators.filter((one) => one.isRunning).map(async (one) => one.kill()));
+    if (!this.#cluster) await cleanUp(this.api, this.#nodes, this.#namespaces);
+    await this.api.close();
+  }
+}
