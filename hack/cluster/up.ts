@@ -5,7 +5,7 @@
  */
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openCluster, startCluster, stopCluster } from './lib/cluster.ts';
+import { ensureCluster } from './lib/cluster.ts';
 import { startKind, useCurrent } from './lib/foreign.ts';
 import { errorMessage } from './lib/untyped.ts';
 
@@ -18,17 +18,18 @@ const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const shown = (path: string): string => relative(process.cwd(), path);
 
+// What is half started must not stay behind when somebody changes their mind.
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+
 async function up(kind: string): Promise<{ kubeconfig: string; binDir: string }> {
   switch (kind) {
     case 'kind':
       return startKind(dir, nodes, log);
     case 'current':
       return useCurrent(dir, log);
-    case '': {
-      const running = await openCluster(dir);
-      if (running) log(`a healthy cluster is running already: ${running.server}`);
-      return running ?? startOwn();
-    }
+    case '':
+      return ensureCluster({ dir, nodes, log, signal: interrupted.signal });
     default:
       throw new Error(
         `CLUSTER=${kind} is not known: kind, current, or nothing for a control plane without containers`,
@@ -36,20 +37,11 @@ async function up(kind: string): Promise<{ kubeconfig: string; binDir: string }>
   }
 }
 
-async function startOwn(): Promise<{ kubeconfig: string; binDir: string }> {
-  // What is half started must not stay behind when somebody changes their mind.
-  const interrupted = (): void => {
-    void stopCluster(dir).finally(() => process.exit(130));
-  };
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
-  return startCluster({ dir, nodes, log });
-}
-
 try {
   const { kubeconfig, binDir } = await up(process.env['CLUSTER'] ?? '');
   log(`\n  export KUBECONFIG=${shown(kubeconfig)}\n  ${shown(binDir)}/kubectl get nodes\n`);
   process.exit(0);
 } catch (error) {
-  process.stderr.write(`${errorMessage(error)}\n`);
-  process.exit(1);
+  process.stderr.write(`${interrupted.signal.aborted ? 'interrupted' : errorMessage(error)}\n`);
+  process.exit(interrupted.signal.aborted ? 130 : 1);
 }

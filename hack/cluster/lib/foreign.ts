@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openCluster, stopCluster } from './cluster.ts';
 import { fakeNodes } from './control-plane.ts';
 import { KubeClient } from './kube-client.ts';
 import { createNodes, waitForNodes, workerNames } from './nodes.ts';
@@ -29,8 +30,8 @@ export async function startKind(
   const cluster = { kubeconfig: join(path, 'kubeconfig'), binDir: join(path, 'bin') };
   const tools = await ensureTools(['kind', 'kubectl', 'kwok', 'helm'], log);
   const existing = capture(tools.kind, ['get', 'clusters']).split('\n');
+  await stopCluster(dir);
   const processes = new ProcessTable(path);
-  await processes.killAll();
   mkdirSync(path, { recursive: true });
   if (existing.includes(KIND_NAME)) {
     run(tools.kind, ['export', 'kubeconfig', '--name', KIND_NAME, '--kubeconfig', cluster.kubeconfig]);
@@ -88,6 +89,8 @@ export async function stopKind(dir: string, log: (line: string) => void): Promis
 export async function useCurrent(dir: string, log: (line: string) => void): Promise<ForeignCluster> {
   const path = clusterDirectory(dir);
   const cluster = { kubeconfig: join(path, 'kubeconfig'), binDir: join(path, 'bin') };
+  if (await openCluster(dir))
+    throw new Error('a cluster of its own runs in the same directory: make cluster-down first');
   const tools = await ensureTools(['kubectl', 'helm'], log);
   const context = spawnSync(tools.kubectl, ['config', 'current-context'], { encoding: 'utf8' });
   if (context.status !== 0) throw new Error('CLUSTER=current needs a kubeconfig with a current context');

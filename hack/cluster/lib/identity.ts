@@ -11,8 +11,15 @@ export interface ProcessIdentity {
   readonly bootId: string;
 }
 
+interface Stat {
+  readonly pid: number;
+  readonly state: string;
+  readonly threads: number;
+  readonly startTicks: number;
+}
+
 /** What /proc/PID/stat says that matters here; undefined where it is not such a line. */
-export function parseStat(text: string): { pid: number; state: string; startTicks: number } | undefined {
+export function parseStat(text: string): Stat | undefined {
   // The second field is the command in parentheses and may itself hold spaces and parentheses.
   const close = text.lastIndexOf(')');
   const pid = Number.parseInt(text, 10);
@@ -21,10 +28,11 @@ export function parseStat(text: string): { pid: number; state: string; startTick
     .trim()
     .split(/\s+/);
   const startTicks = Number(fields[19]);
+  const threads = Number(fields[17]);
   const state = fields[0];
   if (close < 0 || !Number.isInteger(pid) || pid <= 0 || !state || !Number.isInteger(startTicks))
     return undefined;
-  return { pid, state, startTicks };
+  return { pid, state, threads, startTicks };
 }
 
 export function currentBootId(): string {
@@ -48,19 +56,22 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
   return stat && { pid, startTicks: stat.startTicks, bootId: currentBootId() };
 }
 
-/** A zombie counts as gone: nothing of it runs, and where nobody reaps it stays for ever. */
+/**
+ * A zombie counts as gone, because where nobody reaps it stays for ever; but not while other threads of it are still
+ * about to end: until they have, its ports and files are in use.
+ */
 export function isRunning(identity: ProcessIdentity): boolean {
   const stat = readStat(identity.pid);
   return (
     stat !== undefined &&
-    stat.state !== 'Z' &&
+    (stat.state !== 'Z' || stat.threads > 1) &&
     stat.state !== 'X' &&
     stat.startTicks === identity.startTicks &&
     identity.bootId === currentBootId()
   );
 }
 
-function readStat(pid: number): ReturnType<typeof parseStat> {
+function readStat(pid: number): Stat | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {

@@ -56,6 +56,7 @@ export class KubeClient {
     this.#userAgent = userAgent;
     this.#agent = new Agent({
       connect: {
+        timeout: 3000,
         ca: decode(cluster['certificate-authority-data']),
         cert: decode(user['client-certificate-data']),
         key: decode(user['client-key-data']),

@@ -97,7 +97,7 @@ export class Kubelets {
       ]);
     } finally {
       clearInterval(renewal);
-      for (const uid of [...this.#stopping.keys()]) this.#forget(uid);
+      for (const { timer } of this.#stopping.values()) clearTimeout(timer);
     }
   }
 
@@ -115,14 +115,14 @@ export class Kubelets {
     if (!this.#isAlive(name)) return;
     if (!wasAlive) {
       this.#renew(name);
-      for (const { pod } of [...this.#stopping.values()])
-        if (pod.spec.nodeName === name) this.#podChanged(pod);
+      const left = [...this.#stopping.values()].filter(({ pod }) => pod.spec.nodeName === name);
+      for (const { pod } of left) this.#podChanged(pod);
     }
     if (node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'Unknown')) {
       this.#reportNodeReady(name);
     } else if (isTrue(node.status?.conditions, 'Ready')) {
-      for (const pod of [...this.#markedNotReady.values()])
-        if (pod.spec.nodeName === name) this.#reportReady(pod);
+      const marked = [...this.#markedNotReady.values()].filter((pod) => pod.spec.nodeName === name);
+      for (const pod of marked) this.#reportReady(pod);
     }
   }
 

@@ -1,6 +1,6 @@
 /** One holder at a time across processes; a lock whose holder has died is taken over. */
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identityOf, isRunning, type ProcessIdentity } from './identity.ts';
 import { as, errorCode } from './untyped.ts';
@@ -22,6 +22,7 @@ export async function withLock<T>(file: string, onWait: () => void, work: () => 
       told = true;
       await sleep(100);
     }
+    removeLeftBehind(file);
     try {
       return await work();
     } finally {
@@ -29,6 +30,17 @@ export async function withLock<T>(file: string, onWait: () => void, work: () => 
     }
   } finally {
     rmSync(own, { force: true });
+  }
+}
+
+/** What killed processes that held the lock or waited for it have left beside it. */
+function removeLeftBehind(file: string): void {
+  const beside = `${basename(file)}.`;
+  for (const name of readdirSync(dirname(file))) {
+    if (!name.startsWith(beside)) continue;
+    const path = join(dirname(file), name);
+    const owner = readHolder(path);
+    if (owner && !isRunning(owner)) rmSync(path, { force: true });
   }
 }
 

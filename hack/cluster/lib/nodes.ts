@@ -61,6 +61,7 @@ export async function waitForNodes(
   client: KubeClient,
   names: readonly string[],
   timeoutMs: number,
+  signal?: AbortSignal,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
@@ -78,6 +79,6 @@ export async function waitForNodes(
     if (missing.length === 0) return;
     if (Date.now() > deadline)
       throw new Error(`not ready after ${timeoutMs / 1000} s: ${missing.join(', ')}`);
-    await sleep(100);
+    await sleep(100, undefined, { signal });
   }
 }

@@ -5,7 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { withLock } from './lock.ts';
 import { repositoryRoot } from './paths.ts';
 import { as } from './untyped.ts';
@@ -82,6 +82,7 @@ export function toolPath(name: ToolName): string {
 export async function ensureTools<N extends ToolName>(
   names: readonly N[],
   log: (line: string) => void,
+  signal?: AbortSignal,
 ): Promise<Record<N, string>> {
   const paths = as<Record<N, string>>(Object.fromEntries(names.map((name) => [name, toolPath(name)])));
   const isMissing = (name: N): boolean => !existsSync(paths[name]);
@@ -96,7 +97,7 @@ export async function ensureTools<N extends ToolName>(
         const step = `(${index + 1}/${missing.length})`;
         log(`building ${name} ${step} ...`);
         const started = performance.now();
-        await build(TOOLS[name], paths[name]);
+        await build(TOOLS[name], paths[name], signal);
         log(`built ${name} ${step} in ${((performance.now() - started) / 1000).toFixed(0)} s`);
       }
     },
@@ -104,23 +105,21 @@ export async function ensureTools<N extends ToolName>(
   return paths;
 }
 
-async function build(tool: Tool, target: string): Promise<void> {
-  mkdirSync(join(target, '..'), { recursive: true });
-  const unfinished = `${target}.${process.pid}.tmp`;
+async function build(tool: Tool, target: string, signal?: AbortSignal): Promise<void> {
+  mkdirSync(dirname(target), { recursive: true });
+  const unfinished = `${target}.unfinished`; // only one builds at a time: what a killed one has left is overwritten
   try {
-    await goBuild(
-      ['build', ...buildFlags(tool), '-o', unfinished, tool.package],
-      moduleDirectory(tool.module),
-    );
+    const args = ['build', ...buildFlags(tool), '-o', unfinished, tool.package];
+    await goBuild(args, moduleDirectory(tool.module), signal);
     renameSync(unfinished, target);
   } finally {
     rmSync(unfinished, { force: true });
   }
 }
 
-async function goBuild(args: readonly string[], cwd: string): Promise<void> {
+async function goBuild(args: readonly string[], cwd: string, signal?: AbortSignal): Promise<void> {
   const env = { ...process.env, ...BUILD_ENV };
-  const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'inherit', 'pipe'] });
+  const child = spawn('go', args, { cwd, env, signal, stdio: ['ignore', 'inherit', 'pipe'] });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-8000);

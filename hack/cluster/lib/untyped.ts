@@ -7,11 +7,17 @@ export function as<T>(value: unknown): T {
   return value as T;
 }
 
-/** The code of a system error, e.g. "EEXIST". */
+/** The code of a system error, e.g. "EEXIST". Not by instanceof: below jest such an error is of another realm. */
 export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return field(error, 'code');
 }
 
 export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return field(error, 'message') ?? String(error);
+}
+
+function field(error: unknown, name: 'code' | 'message'): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const value: unknown = Reflect.get(error, name);
+  return typeof value === 'string' ? value : undefined;
 }
