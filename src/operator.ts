@@ -3,6 +3,7 @@ import { StartError } from './cli/exit.ts';
 import type { RunOptions } from './cli/flags.ts';
 import { readVersion } from './cli/version.ts';
 import { EventRecorder } from './kube/events.ts';
+import { guardWrites } from './kube/guarded-client.ts';
 import { KubeClient } from './kube/kube-client.ts';
 import { type LoadedKubeConfig, loadKubeConfig } from './kube/kubeconfig.ts';
 import { LeaderElector } from './kube/lease.ts';
@@ -85,7 +86,8 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
       identity: this.#options.identity,
     });
     this.#caches.start();
-    await this.#caches.synced;
+    await Promise.race([this.#caches.synced, aborted(this.#stopping.signal)]);
+    if (this.#stopping.signal.aborted) return;
     this.#logger.info('caches are in sync');
     if (this.#elector) this.#elector.start();
     else this.#lead();
@@ -129,7 +131,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
     this.#logger.info('leading', { identity: this.#options.identity });
     this.#metrics.leader.set(1);
     this.#controller = new Controller({
-      client: this.#client,
+      client: guardWrites(this.#client, () => this.#elector?.isLeader() ?? true),
       caches: this.#caches,
       context: this.#context,
       recorder: this.#recorder,
@@ -140,7 +142,6 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
       evictionQps,
       evictionBurst,
       maxUnavailableNodes,
-      mayWrite: () => this.#elector?.isLeader() ?? true,
       self: pod,
     });
     this.#controller.start();
@@ -179,14 +180,18 @@ export async function runOperator(options: RunOptions, signal: AbortSignal, logg
   signal.addEventListener('abort', () => operator.stop(), { once: true });
   try {
     await operator.start();
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    await aborted(signal);
   } finally {
     operator.stop();
     await operator.stopped();
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 function createOperator(options: RunOptions, logger: Logger): NodeMaintenanceOperator {

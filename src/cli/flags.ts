@@ -2,11 +2,7 @@ import { logLevels } from '../runtime/logger.ts';
 import type { LogLevel } from '../runtime/logger.ts';
 import { UsageError } from './exit.ts';
 import { closest } from './closest.ts';
-
-/** How many nodes may be out of service at once: a number of nodes, or whole percent of all nodes. */
-export type NodeLimit =
-  | { readonly kind: 'count'; readonly count: number }
-  | { readonly kind: 'percent'; readonly percent: number };
+import type { NodeLimit } from '../maintenance/turns.ts';
 
 export interface HttpAddress {
   readonly host: string;
@@ -30,6 +26,8 @@ export interface RunOptions {
   readonly httpAddress: HttpAddress;
   readonly leaderElect: boolean;
   readonly leaseName: string;
+  /** The pod that the process runs in; undefined outside of a cluster. */
+  readonly pod: { readonly namespace: string; readonly name: string } | undefined;
 }
 
 /** What the flags take their defaults from. */
@@ -121,13 +119,14 @@ export function parseRunOptions(args: readonly string[], surroundings: Surroundi
     httpAddress: httpAddress(given),
     leaderElect: toggle(given, 'leader-elect', true),
     leaseName: name(given, 'lease-name', 'haulout', dnsSubdomain, 253),
+    pod: ownPod(filled(env['POD_NAMESPACE']), filled(env['POD_NAME'])),
   };
 }
 
-/** The number of nodes that `limit` allows out of `nodes`: rounded down, but at least one. */
-export function nodesAllowed(limit: NodeLimit, nodes: number): number {
-  const allowed = limit.kind === 'count' ? limit.count : Math.floor((nodes * limit.percent) / 100);
-  return Math.max(1, allowed);
+function ownPod(podNamespace: string | undefined, podName: string | undefined): RunOptions['pod'] {
+  return podNamespace === undefined || podName === undefined
+    ? undefined
+    : { namespace: podNamespace, name: podName };
 }
 
 type Given = ReadonlyMap<FlagName, string | undefined>;

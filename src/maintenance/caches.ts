@@ -19,7 +19,7 @@ export interface ReflectorContext {
 export class Caches {
   readonly nodes: Store<Node>;
   readonly maintenances: Store<NodeMaintenance>;
-  readonly #reflectors: readonly Pick<Reflector<KubeObject>, 'hasSynced' | 'start' | 'stop'>[];
+  readonly #reflectors: readonly Pick<Reflector<KubeObject>, 'hasSynced' | 'synced' | 'start' | 'stop'>[];
 
   constructor(client: Client, context: ReflectorContext) {
     this.nodes = new Store<Node>({ trim: trimNode, ...context.store }).index('held', isHeld);
@@ -49,6 +49,11 @@ export class Caches {
 
   get hasSynced(): boolean {
     return this.#reflectors.every(({ hasSynced }) => hasSynced);
+  }
+
+  /** Resolves when both collections are known. */
+  get synced(): Promise<unknown> {
+    return Promise.all(this.#reflectors.map(({ synced }) => synced));
   }
 
   async stop(): Promise<void> {

@@ -2,7 +2,7 @@ import type { NodeMaintenance } from '../api/types.generated.ts';
 import type { Store } from '../kube/store.ts';
 import type { Node } from '../kube/types.ts';
 import { held } from './caches.ts';
-import { type NodeLimit, nextTurns, nodeLimit, wantsTurn } from './turns.ts';
+import { type NodeLimit, nextTurns, nodesAllowed, wantsTurn } from './turns.ts';
 
 export interface TurnKeeperOptions {
   readonly nodes: Store<Node>;
@@ -51,7 +51,7 @@ export class TurnKeeper {
       if (heldNodes.has(name) || !wanted.has(name)) this.#granted.delete(name);
     }
     const outOfService = new Set([...heldNodes, ...this.#granted]);
-    for (const name of nextTurns({ limit: nodeLimit(limit, nodes.size), held: outOfService, waiting })) {
+    for (const name of nextTurns({ limit: nodesAllowed(limit, nodes.size), held: outOfService, waiting })) {
       this.#granted.add(name);
       onTurn(name);
     }

@@ -2,14 +2,15 @@ import type { NodeMaintenance } from '../api/types.generated.ts';
 import { withDefaults } from '../api/defaults.ts';
 import { compareText } from '../runtime/compare.ts';
 
-/** How many nodes may be out of service at once. */
+/** How many nodes may be out of service at once: a number of nodes, or whole percent of all nodes. */
 export type NodeLimit =
   | { readonly kind: 'count'; readonly count: number }
   | { readonly kind: 'percent'; readonly percent: number };
 
-/** Never less than one: a limit that lets nothing through would look like a hang. */
-export function nodeLimit(limit: NodeLimit, nodes: number): number {
-  return Math.max(1, limit.kind === 'count' ? limit.count : Math.floor((nodes * limit.percent) / 100));
+/** The number of nodes that `limit` allows out of `nodes`: rounded down, but at least one, so that nothing hangs. */
+export function nodesAllowed(limit: NodeLimit, nodes: number): number {
+  const allowed = limit.kind === 'count' ? limit.count : Math.floor((nodes * limit.percent) / 100);
+  return Math.max(1, allowed);
 }
 
 export interface TurnInput {

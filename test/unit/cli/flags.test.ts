@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { UsageError } from '../../../src/cli/exit.ts';
-import { nodesAllowed, parseRunOptions, runHelp } from '../../../src/cli/flags.ts';
+import { parseRunOptions, runHelp } from '../../../src/cli/flags.ts';
+import { nodesAllowed } from '../../../src/maintenance/turns.ts';
 import type { RunOptions } from '../../../src/cli/flags.ts';
 
 function parse(args: readonly string[], env: Readonly<Record<string, string>> = {}): RunOptions {
