@@ -66,11 +66,12 @@ async function run(args: readonly string[]): Promise<number> {
     });
   }
   const signal = stopOnSignals(logger);
-  const { runOperator } = await import('./operator.ts');
   try {
+    const { runOperator } = await import('./operator.ts');
     await runOperator(options, signal, logger);
   } catch (error) {
-    if (error === signal.reason && signal.aborted) return exitCodes.ok;
+    // Told to stop before it had begun: what was cut off then is no failure.
+    if (signal.aborted && (error === signal.reason || explain(error) !== undefined)) return exitCodes.ok;
     if (explain(error) === undefined) logger.error('failed', { error });
     throw error;
   }

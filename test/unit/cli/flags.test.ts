@@ -21,6 +21,7 @@ test('without flags everything has the default that the help names', () => {
     httpAddress: { host: '0.0.0.0', port: 8080 },
     leaderElect: true,
     leaseName: 'haulout',
+    pod: undefined,
   });
 });
 
@@ -54,7 +55,11 @@ test.each([
 
 test('takes namespace and identity from the pod, and the flags win', () => {
   const env = { POD_NAMESPACE: 'from-pod', POD_NAME: 'haulout-0' };
-  expect(parse([], env)).toMatchObject({ namespace: 'from-pod', identity: 'haulout-0' });
+  expect(parse([], env)).toMatchObject({
+    namespace: 'from-pod',
+    identity: 'haulout-0',
+    pod: { namespace: 'from-pod', name: 'haulout-0' },
+  });
   expect(parse(['--namespace=x', '--identity=y'], env)).toMatchObject({ namespace: 'x', identity: 'y' });
   expect(parse([], { POD_NAMESPACE: '', POD_NAME: ' ' })).toMatchObject({
     namespace: 'haulout',
@@ -132,13 +137,15 @@ test('the help names every flag', () => {
 });
 
 test.each([
-  [{ kind: 'percent', percent: 10 }, 0, 1],
-  [{ kind: 'percent', percent: 10 }, 4, 1],
-  [{ kind: 'percent', percent: 10 }, 19, 1],
-  [{ kind: 'percent', percent: 10 }, 20, 2],
-  [{ kind: 'percent', percent: 29 }, 100, 29],
-  [{ kind: 'percent', percent: 100 }, 7, 7],
-  [{ kind: 'count', count: 3 }, 1, 3],
-] as const)('%j of %d nodes allows %d', (limit, nodes, expected) => {
-  expect(nodesAllowed(limit, nodes)).toBe(expected);
+  ['10%', 0, 1],
+  ['10%', 4, 1],
+  ['10%', 11, 1],
+  ['10%', 19, 1],
+  ['10%', 20, 2],
+  ['29%', 100, 29],
+  ['100%', 7, 7],
+  ['3', 1, 3],
+])('--max-unavailable-nodes=%s lets %d nodes have %d at once', (value, nodes, expected) => {
+  const { maxUnavailableNodes } = parse([`--max-unavailable-nodes=${value}`]);
+  expect(nodesAllowed(maxUnavailableNodes, nodes)).toBe(expected);
 });

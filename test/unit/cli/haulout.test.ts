@@ -83,6 +83,16 @@ describe('bin/haulout', () => {
     expect(await start(launcher, args)).toEqual({ code: 2, stdout: '', stderr: line });
   });
 
+  test('a kubeconfig that is not there ends the operator with 2 and one line', async () => {
+    const ended = await start(launcher, [
+      'run',
+      '--kubeconfig=/nonexistent/config',
+      '--http-address=127.0.0.1:0',
+    ]);
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toMatch(/^haulout: .*\/nonexistent\/config.*\n$/);
+  });
+
   describe('without a usable Node.js', () => {
     test('says in one line what is there and what to do', async () => {
       const { program, path } = await checkout('old', 'v24.8.1');
