@@ -34,8 +34,10 @@ generate: install ## write all generated files anew (types, chart copies, refere
 format: install ## format all sources
 	@$(NODE) node_modules/@biomejs/biome/bin/biome format --write src test hack
 
-clean: ## stop the cluster and remove all that was made, but not the built cluster programs in .cache
-	@if [ -x $(NODE) ] && [ -d .cluster ]; then $(NODE) hack/cluster/down.ts; fi
+clean: ## stop all clusters and remove all that was made, but not the built cluster programs in .cache
+	@for dir in .cluster .cluster-*; do \
+	  if [ -x $(NODE) ] && [ -d $$dir ]; then $(NODE) hack/cluster/down.ts --dir $$dir >/dev/null; fi; \
+	done
 	@rm -rf dist coverage .cluster .cluster-* node_modules
 
 install: check-tools $(INSTALLED) ## install the pinned packages where they are not

@@ -68,6 +68,10 @@ export const CHART_TOOLS = ['helm', 'helm-unittest', 'kubeconform'] as const sat
 
 const BUILD_ENV = { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' };
 
+export function isToolName(name: string): name is ToolName {
+  return Object.hasOwn(TOOLS, name);
+}
+
 /** Where the tool is, or will be once built. */
 export function toolPath(name: ToolName): string {
   const tool: Tool = TOOLS[name];

@@ -2,6 +2,9 @@ module haulout.dev/hack/cluster/tools/chart
 
 go 1.26.0
 
+// helm-unittest's own replace, which holds for its own builds only.
+replace github.com/vmware-labs/yaml-jsonpath v0.3.2 => github.com/helm-unittest/yaml-jsonpath v0.4.0
+
 tool (
 	github.com/helm-unittest/helm-unittest/cmd/helm-unittest
 	github.com/yannh/kubeconform/cmd/kubeconform
@@ -16,7 +19,6 @@ require (
 	github.com/cloudfoundry/jibber_jabber v0.0.0-20151120183258-bcc4c8345a21 // indirect
 	github.com/cyphar/filepath-securejoin v0.7.0 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
-	github.com/dprotaso/go-yit v0.0.0-20191028211022-135eb7262960 // indirect
 	github.com/emicklei/go-restful/v3 v3.13.0 // indirect
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.2 // indirect
