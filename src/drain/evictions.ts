@@ -1,6 +1,6 @@
 import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
 import { budgetGate, budgetKey, budgetMessage, isStale } from './budgets.ts';
-import type { Attempt, DrainMemory } from './memory.ts';
+import type { Attempt, DrainMemory, Lane } from './memory.ts';
 import { type Obstacle, obstacleOf, severalBudgets } from './obstacles.ts';
 
 /** A pod that has to leave and may be evicted: neither terminating nor protected. */
@@ -60,6 +60,9 @@ export function planEvictions(input: EvictionInput): EvictionPlan {
   return round.finish();
 }
 
+// Far longer than the disruption controller takes.
+const unseenMs = 30_000;
+
 interface LaneQueue {
   readonly budgets: readonly PodDisruptionBudget[];
   readonly candidates: Candidate[];
@@ -112,21 +115,24 @@ class Round {
     const lane = memory.lane(key);
     const candidates = queued.filter(({ pod }) => !memory.inFlight.has(pod.metadata.uid));
     const [budget] = budgets;
-    const open =
-      budgets.length === 1 && budget !== undefined && lane.refusedVersion !== budget.metadata.resourceVersion;
-    const allowed =
-      open && !isStale(budget) ? (budget.status?.disruptionsAllowed ?? 0) - lane.unseen.size : 0;
-    if (lane.busy !== undefined) {
-      // Whoever has the lane wakes this node when the answers are there.
-      if (allowed <= 0) this.#refuse(queued, budgets);
-      return;
-    }
-    if (allowed > 0) {
+    const refusedBefore = budget === undefined || lane.refusedVersion === budget.metadata.resourceVersion;
+    const open = budgets.length === 1 && !refusedBefore && !isStale(budget);
+    const shown = open ? (budget.status?.disruptionsAllowed ?? 0) : 0;
+    if (shown > 0) {
+      // Whoever has the lane wakes this node when the answers are there; so does the budget when it shows them.
+      const allowed = lane.busy === undefined ? Math.max(0, shown - this.#unseen(lane)) : 0;
       for (const candidate of candidates.slice(0, allowed)) this.#post(candidate, key, false);
       return;
     }
     this.#refuse(queued, budgets);
-    this.#escalateOrProbe(key, candidates);
+    if (lane.busy === undefined) this.#escalateOrProbe(key, candidates);
+  }
+
+  /** Evictions to be counted beside the status; one that it never showed (a list came between) is let go in time. */
+  #unseen({ unseen }: Readonly<Lane>): number {
+    const ends = [...unseen.values()].map((at) => at + unseenMs).filter((end) => end > this.#input.now);
+    for (const end of ends) this.#wake(end);
+    return ends.length;
   }
 
   /** At most one post in a closed lane: a proof that the budget refuses the pod itself, or a probe. */

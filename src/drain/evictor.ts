@@ -91,13 +91,13 @@ export class Evictor {
   }
 
   async #evict(nodeName: string, post: Post, signal: AbortSignal): Promise<'open' | 'closed'> {
-    const { client, bucket, memory } = this.#options;
+    const { client, bucket, clock, memory } = this.#options;
     const { pod, lane } = post;
     await bucket.take(signal);
     if (post.readFirst && (await this.#hasLeft(pod, signal))) return 'open';
     // What the watch showed meanwhile counts: a pod that is terminating is never posted.
     if (!this.#options.isPresent(pod)) return 'open';
-    if (lane !== undefined) memory.reserve(lane, pod);
+    if (lane !== undefined) memory.reserve(lane, pod, clock.monotonic());
     const answer = await client.create<unknown>(evictionPath(pod), evictionBody(post), {
       signal,
       timeoutMs: evictionTimeoutMs,

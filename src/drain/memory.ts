@@ -16,8 +16,8 @@ export interface Attempt {
 export interface Lane {
   /** The node whose evictions go through the lane now; evictions under one budget go one after another. */
   busy: string | undefined;
-  /** Accepted evictions that the budget's status does not show yet, by pod name. */
-  readonly unseen: Set<string>;
+  /** Evictions that the budget's status does not show yet: pod name to the monotonic time at which it was asked. */
+  readonly unseen: Map<string, number>;
   /** The resourceVersion at which the server refused although the status looked open. */
   refusedVersion: string | undefined;
   probe: { readonly nextAt: number; readonly intervalMs: number } | undefined;
@@ -45,7 +45,7 @@ export class LiveDrainMemory implements DrainMemory {
   lane(key: string): Lane {
     let lane = this.#lanes.get(key);
     if (!lane) {
-      lane = { busy: undefined, unseen: new Set(), refusedVersion: undefined, probe: undefined };
+      lane = { busy: undefined, unseen: new Map(), refusedVersion: undefined, probe: undefined };
       this.#lanes.set(key, lane);
     }
     return lane;
@@ -72,8 +72,8 @@ export class LiveDrainMemory implements DrainMemory {
   }
 
   /** The disruption is counted from the moment at which it is asked for: its budget's change may come before the answer. */
-  reserve(key: string, pod: Pod): void {
-    this.lane(key).unseen.add(pod.metadata.name);
+  reserve(key: string, pod: Pod, now: number): void {
+    this.lane(key).unseen.set(pod.metadata.name, now);
     this.#reserved.set(pod.metadata.uid, { key, name: pod.metadata.name });
   }
 

@@ -246,7 +246,7 @@ function drainedMessage({ stance }: StatusFacts, { view, gone }: DrainFacts): st
     view.abandoned.length > 0
       ? `; no longer waited for, because the node is not Ready: ${names(view.abandoned.map(podName))}`
       : '';
-  return `node ${stance.spec.nodeName} is drained, ${count(gone, 'pod')} left${kept}${abandoned}`;
+  return `node ${stance.spec.nodeName} is drained, ${count(gone, 'pod')} gone${kept}${abandoned}`;
 }
 
 function blockedWords({ blockers }: DrainFacts): Words['blocked'] {

@@ -165,7 +165,7 @@ export class Reconciler {
       reason: ready?.reason,
       progress: drain?.progress,
     };
-    logger.info('status written', { ...fields, message: ready?.message });
+    logger.info('status written', { ...fields, detail: ready?.message });
     for (const event of write.events) this.#options.emit(event, undefined, nodeName);
     if (answer.kind === 'ok') this.#options.onStatus(write.maintenance, answer.object);
     return true;
@@ -186,7 +186,8 @@ export class Reconciler {
     notes.nodeWriteProblem = undefined;
     if (work.recordon) memory.recordoned(nodeName, clock.monotonic());
     const holders = snapshot.maintenances.map(({ metadata }) => metadata.name);
-    logger.info('node written', { node: nodeName, maintenances: holders, patch: work.nodePatch });
+    logger.info('node written', { node: nodeName, maintenances: holders });
+    logger.debug('node patch', { node: nodeName, patch: work.nodePatch });
     for (const event of work.nodeEvents) this.#options.emit(event, snapshot.node, nodeName);
     return true;
   }
