@@ -13,6 +13,7 @@ export function statusEvents(
   maintenance: NodeMaintenance,
   before: NodeMaintenanceStatus | undefined,
   after: NodeMaintenanceStatus,
+  toldCauses: ReadonlySet<string>,
 ): EventNote[] {
   const events: EventNote[] = [];
   const normal = (reason: string, action: string, note: string) =>
@@ -34,15 +35,13 @@ export function statusEvents(
   const failure = after.drain?.failure;
   if (failure && before?.drain?.failure?.time !== failure.time)
     warning('DrainFailed', 'Drain', ready?.message ?? failure.message);
-  const known = new Set((before?.blockers ?? []).map(({ cause }) => cause));
+  const known = new Set([...toldCauses, ...(before?.blockers ?? []).map(({ cause }) => cause)]);
   for (const blocker of after.blockers ?? []) {
     if (known.has(blocker.cause)) continue;
     known.add(blocker.cause);
-    warning(
-      'DrainBlocked',
-      'Drain',
-      `${blocker.cause}: ${blocker.pod.namespace}/${blocker.pod.name}: ${blocker.message}`,
-    );
+    const { cause, pod, message } = blocker;
+    const note = `${cause}: ${pod.namespace}/${pod.name}: ${message}`;
+    events.push({ maintenance, type: 'Warning', reason: 'DrainBlocked', action: 'Drain', note, cause });
   }
   const stalled = findCondition(after.conditions, 'Stalled');
   if (

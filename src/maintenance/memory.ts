@@ -7,6 +7,7 @@ interface NodeNotes {
   lastRecord: { readonly nodeUid: string; readonly record: NodeRecord } | undefined;
   tallies: ReadonlyMap<string, Tally>;
   heldUpSince: ReadonlyMap<string, number>;
+  readonly toldCauses: Map<string, Set<string>>;
   recordonAt: number;
   recordons: number;
   nodeWriteProblem: string | undefined;
@@ -30,6 +31,7 @@ export class Memory {
         lastRecord: undefined,
         tallies: new Map(),
         heldUpSince: new Map(),
+        toldCauses: new Map(),
         recordonAt: 0,
         recordons: 0,
         nodeWriteProblem: undefined,
@@ -63,9 +65,15 @@ export class Memory {
     notes.recordons++;
   }
 
+  told(nodeName: string, maintenanceUid: string, cause: string): void {
+    const { toldCauses } = this.of(nodeName);
+    const told = toldCauses.get(maintenanceUid) ?? new Set();
+    toldCauses.set(maintenanceUid, told.add(cause));
+  }
+
   view(nodeName: string): NodeMemory {
     const { drain, absentHolders } = this;
-    const { lastRecord, tallies, heldUpSince, recordonAt, nodeWriteProblem } = this.of(nodeName);
+    const { lastRecord, tallies, heldUpSince, toldCauses, recordonAt, nodeWriteProblem } = this.of(nodeName);
     return {
       attempts: drain.attempts,
       inFlight: drain.inFlight,
@@ -75,6 +83,7 @@ export class Memory {
       lastRecord,
       tallies,
       heldUpSince,
+      toldCauses,
       recordonAt,
       nodeWriteProblem,
     };

@@ -124,7 +124,7 @@ class NodePlanner {
         drain: drain.facts.get(stance),
         now: this.#snapshot.now,
       });
-      return statusWrite(stance, status);
+      return statusWrite(stance, status, this.#snapshot);
     });
   }
 
@@ -156,10 +156,12 @@ class NodePlanner {
   }
 }
 
-function withoutNode({ now }: Snapshot, stances: readonly Stance[]): Plan {
+function withoutNode(snapshot: Snapshot, stances: readonly Stance[]): Plan {
   const statuses = stances
     .filter((stance) => !isRestoring(stance))
-    .flatMap((stance) => statusWrite(stance, computeStatus({ ...noNode, stance, now })));
+    .flatMap((stance) =>
+      statusWrite(stance, computeStatus({ ...noNode, stance, now: snapshot.now }), snapshot),
+    );
   const dates = stances
     .filter(({ kind }) => kind === 'nodeNotFound')
     .map(
@@ -193,10 +195,11 @@ const noNode = {
   drain: undefined,
 } as const;
 
-function statusWrite(stance: Stance, status: NodeMaintenanceStatus): StatusWrite[] {
+function statusWrite(stance: Stance, status: NodeMaintenanceStatus, { memory }: Snapshot): StatusWrite[] {
   const { maintenance } = stance;
   if (sameStatus(maintenance.status, status)) return [];
-  const events = statusEvents(maintenance, maintenance.status, status);
+  const told = memory.toldCauses.get(maintenance.metadata.uid) ?? new Set();
+  const events = statusEvents(maintenance, maintenance.status, status, told);
   return [{ maintenance, status, urgent: isUrgent(maintenance.status, status), events }];
 }
 

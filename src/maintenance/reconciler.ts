@@ -166,7 +166,10 @@ export class Reconciler {
       progress: drain?.progress,
     };
     logger.info('status written', { ...fields, detail: ready?.message });
-    for (const event of write.events) this.#options.emit(event, undefined, nodeName);
+    for (const event of write.events) {
+      this.#options.emit(event, undefined, nodeName);
+      if (event.cause !== undefined) this.#options.memory.told(nodeName, metadata.uid, event.cause);
+    }
     if (answer.kind === 'ok') this.#options.onStatus(write.maintenance, answer.object);
     return true;
   }

@@ -40,6 +40,8 @@ export interface NodeMemory extends DrainMemory {
   readonly heldUpSince: ReadonlyMap<string, number>;
   /** When the node may be cordoned again after somebody uncordoned it; monotonic milliseconds. */
   readonly recordonAt: number;
+  /** Causes of blockers that an event has told already, by the UID of the maintenance. */
+  readonly toldCauses: ReadonlyMap<string, ReadonlySet<string>>;
   /** Why the node could not be written the last time, as a sentence. */
   readonly nodeWriteProblem: string | undefined;
 }
@@ -60,6 +62,8 @@ export interface EventNote {
   readonly reason: string;
   readonly action: string;
   readonly note: string;
+  /** The cause of a blocker that it tells of: once for each maintenance. */
+  readonly cause?: string;
 }
 
 export interface StatusWrite {
