@@ -165,7 +165,8 @@ function withoutNode(snapshot: Snapshot, stances: readonly Stance[]): Plan {
   const dates = stances
     .filter(({ kind }) => kind === 'nodeNotFound')
     .map(
-      ({ maintenance }) => Date.parse(maintenance.metadata.creationTimestamp) + nodeNotFoundStalledMs - now,
+      ({ maintenance }) =>
+        Date.parse(maintenance.metadata.creationTimestamp) + nodeNotFoundStalledMs - snapshot.now,
     )
     .filter((delay) => delay > 0);
   return {
