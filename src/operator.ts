@@ -170,6 +170,9 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
 
   async #scrape(): Promise<string> {
     this.#meter.count(this.#caches.maintenances, this.#controller?.blockedByCause() ?? new Map());
+    const seen = [...this.#caches.lastSeen(), ...(this.#controller?.lastSeen() ?? [])];
+    this.#metrics.watchLastEvent.reset();
+    for (const [resource, ms] of seen) this.#metrics.watchLastEvent.set({ resource }, ms / 1000);
     return this.#metrics.registry.metrics();
   }
 }
@@ -203,7 +206,7 @@ function createOperator(options: RunOptions, logger: Logger): NodeMaintenanceOpe
       ...(kubeconfig === undefined ? {} : { kubeconfig }),
       ...(context === undefined ? {} : { context }),
     });
-    logger.info('configuration found', { source: access.source, server: access.server });
+    logger.debug('configuration found', { source: access.source, server: access.server });
     return new NodeMaintenanceOperator(options, logger, access);
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });

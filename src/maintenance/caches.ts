@@ -15,11 +15,26 @@ export interface ReflectorContext {
   readonly store: Pick<StoreOptions<KubeObject>, 'logger' | 'onListenerError'>;
 }
 
+/** A reflector without the type of its objects. */
+export type RunningReflector = Pick<
+  Reflector<KubeObject>,
+  'hasSynced' | 'synced' | 'state' | 'start' | 'stop'
+>;
+
+/** When the watches of one resource heard of it last (the most silent one counts), in wall-clock milliseconds. */
+export function lastSeen(
+  resource: string,
+  reflectors: readonly Pick<RunningReflector, 'state'>[],
+): [string, number][] {
+  const times = reflectors.map(({ state }) => state.lastSeenMs).filter((time) => time !== undefined);
+  return times.length > 0 ? [[resource, Math.min(...times)]] : [];
+}
+
 /** The objects that every replica knows, leader or not: a standby takes over without listing anything. */
 export class Caches {
   readonly nodes: Store<Node>;
   readonly maintenances: Store<NodeMaintenance>;
-  readonly #reflectors: readonly Pick<Reflector<KubeObject>, 'hasSynced' | 'synced' | 'start' | 'stop'>[];
+  readonly #reflectors: readonly RunningReflector[];
 
   constructor(client: Client, context: ReflectorContext) {
     this.nodes = new Store<Node>({ trim: trimNode, ...context.store }).index('held', isHeld);
@@ -56,10 +71,19 @@ export class Caches {
     return Promise.all(this.#reflectors.map(({ synced }) => synced));
   }
 
+  lastSeen(): [string, number][] {
+    return this.#reflectors.flatMap((reflector, index) =>
+      lastSeen(cachedResources[index] ?? '', [reflector]),
+    );
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 }
+
+// In the order of the reflectors above.
+const cachedResources = ['nodes', 'nodemaintenances'];
 
 /** Index value of the nodes that carry a record with holders. */
 export const held = 'held';

@@ -131,6 +131,10 @@ export class Controller {
     return this.#memory.blockedByCause();
   }
 
+  lastSeen(): [string, number][] {
+    return this.#pods.lastSeen();
+  }
+
   #snapshot(nodeName: string): Snapshot {
     const { caches, clock, self } = this.#options;
     const node = caches.nodes.get(nodeName);

@@ -4,7 +4,7 @@ import { Store, keyOf } from '../kube/store.ts';
 import { trimBudget, trimPod, trimToIdentity } from '../kube/trim.ts';
 import type { KubeObject, Pod, PodDisruptionBudget } from '../kube/types.ts';
 import { BudgetIndex } from '../drain/budget-index.ts';
-import type { ReflectorContext } from './caches.ts';
+import { type ReflectorContext, type RunningReflector, lastSeen } from './caches.ts';
 
 export interface PodWatchesOptions {
   readonly client: Client;
@@ -23,7 +23,8 @@ interface PodWatch {
 interface Shared {
   readonly budgets: BudgetIndex;
   readonly daemonSets: Store<KubeObject>;
-  readonly reflectors: readonly Pick<Reflector<KubeObject>, 'hasSynced' | 'stop'>[];
+  readonly budgetReflector: RunningReflector;
+  readonly daemonSetReflector: RunningReflector;
 }
 
 /**
@@ -59,7 +60,7 @@ export class PodWatches {
   /** `undefined` until all that judging a pod needs is known. */
   pods(nodeName: string): readonly Pod[] | undefined {
     const watch = this.#nodes.get(nodeName);
-    if (!watch?.reflector.hasSynced || !this.#shared?.reflectors.every(({ hasSynced }) => hasSynced))
+    if (!watch?.reflector.hasSynced || !this.#sharedReflectors().every(({ hasSynced }) => hasSynced))
       return undefined;
     return [...watch.store.values()];
   }
@@ -78,9 +79,24 @@ export class PodWatches {
     return (this.#shared?.daemonSets.byIndex('uid', uid).length ?? 0) > 0;
   }
 
+  lastSeen(): [string, number][] {
+    const pods = [...this.#nodes.values()].map(({ reflector }) => reflector);
+    const budgets = this.#shared ? [this.#shared.budgetReflector] : [];
+    const daemonSets = this.#shared ? [this.#shared.daemonSetReflector] : [];
+    return [
+      ...lastSeen('pods', pods),
+      ...lastSeen('poddisruptionbudgets', budgets),
+      ...lastSeen('daemonsets', daemonSets),
+    ];
+  }
+
+  #sharedReflectors(): readonly RunningReflector[] {
+    return this.#shared ? [this.#shared.budgetReflector, this.#shared.daemonSetReflector] : [];
+  }
+
   async stop(): Promise<void> {
     const reflectors = [...this.#nodes.values()].map(({ reflector }) => reflector);
-    const shared = this.#shared?.reflectors ?? [];
+    const shared = this.#sharedReflectors();
     this.#nodes.clear();
     this.#shared = undefined;
     await Promise.all([...reflectors, ...shared].map((reflector) => reflector.stop()));
@@ -130,16 +146,16 @@ export class PodWatches {
       reflector.start();
       void reflector.synced.then(onAll, () => undefined);
     }
-    return { budgets, daemonSets, reflectors: [budgetReflector, daemonSetReflector] };
+    return { budgets, daemonSets, budgetReflector, daemonSetReflector };
   }
 
   #stopShared(): void {
-    for (const reflector of this.#shared?.reflectors ?? []) this.#stop(reflector);
+    for (const reflector of this.#sharedReflectors()) this.#stop(reflector);
     this.#shared = undefined;
   }
 
   /** Nobody waits for it: after stop() begins no event is delivered any more. */
-  #stop(reflector: Pick<Reflector<KubeObject>, 'stop'>): void {
+  #stop(reflector: Pick<RunningReflector, 'stop'>): void {
     void reflector.stop();
   }
 }
