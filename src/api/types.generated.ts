@@ -26,26 +26,26 @@ export interface NodeMaintenanceSpec {
   reason?: string;
   /**
    * What is done to the node. Ignore: nothing, the maintenance is only announced (node condition,
-   * event). NoSchedule: the node is cordoned and marked; its pods stay, none arrives. Evacuate: the node
-   * is cordoned and marked, its pods leave, and it is kept empty until the end. An edit takes effect at
-   * once: Evacuate to NoSchedule stops evicting, a change to Ignore also uncordons.
+   * event). NoSchedule: the node is cordoned and marked; its pods stay, none arrives. Evacuate (the
+   * default): the node is cordoned and marked, its pods leave, and it is kept empty until the end. An
+   * edit takes effect at once: Evacuate to NoSchedule stops evicting, a change to Ignore also uncordons.
    *
    * Default: "Evacuate"
    */
   nodeDrainPolicy?: 'Ignore' | 'NoSchedule' | 'Evacuate';
   /**
-   * What happens when the Node object is deleted while this maintenance exists. Orphan: nothing is held
-   * up. Evict: a finalizer on the Node holds its deletion while the pods are evacuated, whatever
-   * nodeDrainPolicy says, for at most nodeDeleteTimeoutSeconds. The finalizer comes off at once when the
-   * node has not been Ready for 60 seconds or is marked as shut down. It helps where the machine still
-   * runs, as after `kubectl delete node`.
+   * What happens when the Node object is deleted while this maintenance exists. Orphan (the default):
+   * nothing is held up. Evict: a finalizer on the Node holds its deletion while the pods are evacuated,
+   * whatever nodeDrainPolicy says, for at most nodeDeleteTimeoutSeconds. The finalizer comes off at once
+   * when the node has not been Ready for 60 seconds or is marked as shut down. It helps where the
+   * machine still runs, as after `kubectl delete node`.
    *
    * Default: "Orphan"
    */
   nodeDeletePolicy?: 'Orphan' | 'Evict';
   /**
    * Under nodeDeletePolicy Evict the longest time, in seconds, that the deletion of the Node is held up,
-   * whatever drain.onTimeout and suspend say. Without effect under Orphan.
+   * whatever drain.onTimeout and suspend say. Without effect under Orphan. Default 3600 (an hour).
    *
    * Default: 3600
    */
@@ -53,13 +53,13 @@ export interface NodeMaintenanceSpec {
   /**
    * true: nothing new is evicted and deadlines stand still; what is done stays done (the node stays
    * cordoned, pods that are already terminating go). A maintenance that is suspended before it began
-   * stays Pending and leaves the node alone.
+   * stays Pending and leaves the node alone. Default false.
    *
    * Default: false
    */
   suspend?: boolean;
   /**
-   * Under nodeDrainPolicy Evacuate the node carries the label
+   * true (the default): under nodeDrainPolicy Evacuate the node carries the label
    * node.kubernetes.io/exclude-from-external-load-balancers, so that load balancers send it no new
    * connections. false: the label is not put on.
    *
@@ -118,45 +118,47 @@ export interface DrainSpec {
    */
   timeoutSeconds?: number;
   /**
-   * What happens when timeoutSeconds is over. Fail: nothing more is evicted, the node stays cordoned and
-   * the maintenance is Failed until nodeDrainPolicy, suspend or drain is edited. Delete: pods that a
-   * budget still refuses are deleted with their own grace period; pods held by Block or refused by a
-   * webhook are not. Delete needs timeoutSeconds.
+   * What happens when timeoutSeconds is over. Fail (the default): nothing more is evicted, the node
+   * stays cordoned and the maintenance is Failed until nodeDrainPolicy, suspend or drain is edited.
+   * Delete: pods that a budget still refuses are deleted with their own grace period (or the ceiling);
+   * pods held by Block or refused by a webhook are not. Delete needs timeoutSeconds.
    *
    * Default: "Fail"
    */
   onTimeout?: 'Fail' | 'Delete';
   /**
    * A pod that its budget has refused for so many seconds is deleted, past the budget, with its own
-   * grace period. Must be smaller than timeoutSeconds where both are set. Unset: never.
+   * grace period (or the ceiling). Must be smaller than timeoutSeconds where both are set. Unset: never.
    */
   deleteBlockedAfterSeconds?: number;
   /**
    * The slowest first retry, in seconds, after a refused eviction. While a budget keeps saying no the
-   * interval doubles up to 10 minutes; a change of the budget or its pods is tried at once.
+   * interval doubles up to 10 minutes; a change of the budget or its pods is tried at once. Default 20,
+   * at most 600.
    *
    * Default: 20
    */
   retryIntervalSeconds?: number;
   /**
    * On a node that is not Ready: a pod whose deletion (its grace period included) is more than so many
-   * seconds overdue is no longer waited for, and condition Ready names it. 0: always waited for.
+   * seconds overdue is no longer waited for, and condition Ready names it. 0 (the default): always
+   * waited for.
    *
    * Default: 0
    */
   skipWaitForDeleteTimeoutSeconds?: number;
   /**
-   * Pods without a controller, which nothing would create again. Block: such a pod is reported as a
-   * blocker and stays until somebody deletes it; the others leave. Evict: it is evicted and gone for
-   * good. Skip: it stays and is not waited for.
+   * Pods without a controller, which nothing would create again. Block (the default): such a pod is
+   * reported as a blocker and stays until somebody deletes it; the others leave. Evict: it is evicted
+   * and gone for good. Skip: it stays and is not waited for.
    *
    * Default: "Block"
    */
   unmanagedPods?: 'Block' | 'Evict' | 'Skip';
   /**
-   * Pods with an emptyDir volume, whose content is lost when they leave. Evict: they leave like the
-   * others. Block: such a pod is reported as a blocker and stays; the others leave. Skip: it stays and
-   * is not waited for.
+   * Pods with an emptyDir volume, whose content is lost when they leave. Evict (the default): they leave
+   * like the others. Block: such a pod is reported as a blocker and stays; the others leave. Skip: it
+   * stays and is not waited for.
    *
    * Default: "Evict"
    */
