@@ -4,6 +4,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Refusal } from './answer.ts';
 import type { Client, WatchEnd, WatchEvent } from './client.ts';
 import { listAll } from './list-all.ts';
+import { pause } from './pause.ts';
 import type { Store } from './store.ts';
 import type { KubeObject } from './types.ts';
 
@@ -246,15 +247,7 @@ export class Reflector<T extends KubeObject> {
       });
     }
     this.#phase = 'waiting';
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        cancel();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = clock.after(delayMs, done);
-      signal.addEventListener('abort', done, { once: true });
-    });
+    await pause(clock, delayMs, signal);
   }
 }
 

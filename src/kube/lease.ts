@@ -1,0 +1,297 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Client } from './client.ts';
+import { LeaseLock } from './lease-lock.ts';
+import type { Lease } from './lease-record.ts';
+import { pause } from './pause.ts';
+import { Reflector } from './reflector.ts';
+import { Store } from './store.ts';
+import { Term, type TermCallbacks } from './term.ts';
+
+export interface LeaderElectorOptions extends TermCallbacks {
+  /** A client of its own, whose connections no burst of evictions can fill. */
+  readonly client: Client;
+  readonly namespace: string;
+  readonly name: string;
+  /** Different for every process. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long others wait for a silent holder. Default 15,000. */
+  readonly leaseDurationMs?: number;
+  /** How long the holder works without having renewed. Less than the duration. Default 10,000. */
+  readonly renewDeadlineMs?: number;
+  /** Between two renewals or tries; up to 1.2 times as long by chance. Default 2,000. */
+  readonly retryPeriodMs?: number;
+  /** Numbers from 0 up to 1. Default Math.random. */
+  readonly random?: () => number;
+}
+
+const jitter = 0.2;
+/** A lost Lease should have ended the work long before. */
+const overdueMs = 30_000;
+
+/**
+ * Holds one Lease of all processes that compete for it, with the rules of client-go's leader election. The holder stops
+ * `leaseDurationMs - renewDeadlineMs` before anybody else can start, measured by monotonic clocks only.
+ */
+export class LeaderElector {
+  readonly #options: LeaderElectorOptions;
+  readonly #leaseDurationMs: number;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  readonly #requestTimeoutMs: number;
+  readonly #random: () => number;
+  readonly #lock: LeaseLock;
+  readonly #reflector: Reflector<Lease>;
+  readonly #wakeUps = new Set<() => void>();
+  #run: { readonly controller: AbortController; readonly ended: Promise<void> } | undefined;
+  #term: Term | undefined;
+  #stopping = false;
+  /** Monotonic time at which the last successful renewal was sent. */
+  #renewedMs = Number.NEGATIVE_INFINITY;
+
+  /** Throws a RangeError for times that cannot work together. */
+  constructor(options: LeaderElectorOptions) {
+    this.#options = options;
+    this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
+    this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
+    this.#random = options.random ?? Math.random;
+    if (this.#leaseDurationMs <= this.#renewDeadlineMs) {
+      throw new RangeError('the lease duration must be longer than the renew deadline');
+    }
+    if (this.#renewDeadlineMs <= this.#retryPeriodMs * (1 + jitter)) {
+      throw new RangeError('the renew deadline must be longer than 1.2 times the retry period');
+    }
+    // A request that hangs must leave time for another try over a new connection.
+    this.#requestTimeoutMs = this.#renewDeadlineMs / 2;
+    const { client, clock, logger, name } = options;
+    this.#lock = new LeaseLock({ ...options, leaseDurationMs: this.#leaseDurationMs });
+    const store = new Store<Lease>({ logger });
+    store.onChange((_old, now) => {
+      this.#lock.observe(now);
+      for (const wakeUp of this.#wakeUps) {
+        wakeUp();
+      }
+    });
+    // Polling would learn of a release up to a retry period late.
+    this.#reflector = new Reflector<Lease>({
+      client,
+      path: this.#lock.collection,
+      query: { fieldSelector: `metadata.name=${name}` },
+      store,
+      clock,
+      logger,
+      random: this.#random,
+    });
+  }
+
+  /** Who holds the Lease as far as this process knows. */
+  get holder(): string | undefined {
+    return this.#lock.holder;
+  }
+
+  /**
+   * Whether this process may write now: it leads, and its last renewal is younger than the renew deadline. Asked before
+   * each write, it also holds after the process was stopped for a while and before its timers run again.
+   */
+  isLeader(): boolean {
+    return this.#term !== undefined && this.#isFresh();
+  }
+
+  /** For a health check: what is wrong, or undefined. The work of a lost term that does not end is. */
+  readonly check = (): string | undefined => {
+    const lostMs = this.#term?.lostMs;
+    return lostMs !== undefined && this.#options.clock.monotonic() - lostMs > overdueMs
+      ? 'the Lease is lost, but the work under it has not ended'
+      : undefined;
+  };
+
+  /** Begins to compete. Throws when it does already. */
+  start(): void {
+    if (this.#run !== undefined) {
+      throw new Error('the election is running');
+    }
+    const controller = new AbortController();
+    this.#stopping = false;
+    this.#reflector.start();
+    this.#run = { controller, ended: this.#loop(controller.signal) };
+  }
+
+  /** Ends the work (renewing until it has ended), then releases the Lease and ends the competition. */
+  async stop(): Promise<void> {
+    const run = this.#run;
+    if (run === undefined) {
+      return;
+    }
+    this.#stopping = true;
+    const term = this.#term;
+    if (term !== undefined) {
+      await term.end();
+    }
+    run.controller.abort(new Error('the election is stopped'));
+    await run.ended;
+    await this.#reflector.stop();
+    if (this.#isFresh()) {
+      await this.#release();
+    }
+    if (this.#run === run) {
+      this.#run = undefined;
+    }
+  }
+
+  async #loop(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#stopping) {
+      try {
+        await this.#compete(signal);
+        await this.#lead(signal);
+      } catch (error) {
+        if (!signal.aborted) {
+          this.#options.logger.error('the election failed', { error: stackOf(error) });
+          await this.#pause(signal, false);
+        }
+      }
+    }
+  }
+
+  /** Resolves when the Lease is ours. */
+  async #compete(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.#lock.waitMs() === undefined || this.#reflector.state.phase !== 'watching') {
+        await this.#look(signal);
+      }
+      const waitMs = this.#lock.waitMs();
+      if (waitMs !== undefined && waitMs <= 0) {
+        if (await this.#claim(signal)) {
+          return;
+        }
+        await this.#pause(signal, this.#lock.waitMs() !== 0);
+      } else if (waitMs !== undefined && this.#reflector.state.phase === 'watching') {
+        await pause(this.#options.clock, waitMs, signal, this.#wakeUps);
+      } else {
+        await this.#pause(signal, true, waitMs);
+      }
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const refusal = await this.#lock.read(signal, this.#requestTimeoutMs);
+    if (refusal !== undefined) {
+      this.#options.logger.warn('cannot read the Lease', { cause: refusal.kind, error: refusal.message });
+    }
+  }
+
+  /** Whether the Lease is ours and the time to work under it has not passed already. */
+  async #claim(signal: AbortSignal): Promise<boolean> {
+    const attempt = await this.#lock.claim(signal, this.#requestTimeoutMs);
+    if (attempt.kind === 'taken') {
+      this.#renewedMs = attempt.sentMs;
+      return this.#isFresh();
+    }
+    if (attempt.kind === 'refused') {
+      const { kind, message } = attempt.refusal;
+      this.#options.logger.warn('cannot write the Lease', { cause: kind, error: message });
+    }
+    return false;
+  }
+
+  /** Leads and renews until the Lease is lost or `signal` is aborted; the work has ended when it resolves. */
+  async #lead(signal: AbortSignal): Promise<void> {
+    // A stop between taking the Lease and leading: it is released without any work done.
+    signal.throwIfAborted();
+    const { logger, identity } = this.#options;
+    const term = new Term(this.#options, logger);
+    const renewing = new AbortController();
+    const onStop = (): void => {
+      renewing.abort(signal.reason);
+    };
+    signal.addEventListener('abort', onStop, { once: true });
+    this.#term = term;
+    const cancelWatch = this.#watchDeadline(term, renewing);
+    logger.info('took the Lease', { identity });
+    term.start();
+    try {
+      await this.#renew(renewing.signal);
+    } catch (error) {
+      if (!renewing.signal.aborted) {
+        throw error;
+      }
+    } finally {
+      cancelWatch();
+      signal.removeEventListener('abort', onStop);
+      if (!signal.aborted) {
+        logger.warn('lost the Lease', { identity, holder: this.#lock.holder ?? '' });
+        // Nobody may believe in the old renewal while the work is told to end.
+        this.#renewedMs = Number.NEGATIVE_INFINITY;
+        term.lostMs = this.#options.clock.monotonic();
+      }
+      await term.end();
+      this.#term = undefined;
+    }
+  }
+
+  /** Resolves when somebody else holds the Lease. */
+  async #renew(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#pause(signal, false);
+      signal.throwIfAborted();
+      const attempt = await this.#lock.claim(signal, this.#requestTimeoutMs);
+      if (attempt.kind === 'lost') {
+        return;
+      }
+      if (attempt.kind === 'taken') {
+        this.#renewedMs = attempt.sentMs;
+      } else {
+        const { kind, message } = attempt.refusal;
+        this.#options.logger.warn('cannot renew the Lease', { cause: kind, error: message });
+      }
+    }
+  }
+
+  /** Ends work and renewing at the renew deadline, also while a request hangs. */
+  #watchDeadline(term: Term, renewing: AbortController): () => void {
+    const { clock } = this.#options;
+    const arm = (): (() => void) =>
+      clock.after(this.#renewedMs + this.#renewDeadlineMs - clock.monotonic(), () => {
+        if (this.#isFresh()) {
+          cancel = arm();
+          return;
+        }
+        const reason = new Error('the Lease could not be renewed in time');
+        term.abort(reason);
+        renewing.abort(reason);
+      });
+    let cancel = arm();
+    return () => {
+      cancel();
+    };
+  }
+
+  async #release(): Promise<void> {
+    // From here on nothing may be written: another process can start before our answer arrives.
+    this.#renewedMs = Number.NEGATIVE_INFINITY;
+    const never = new AbortController().signal;
+    const refusal = await this.#lock.release(never, this.#requestTimeoutMs);
+    if (refusal !== undefined) {
+      // It expires by itself.
+      const { kind, message } = refusal;
+      this.#options.logger.warn('cannot release the Lease', { cause: kind, error: message });
+    }
+  }
+
+  #isFresh(): boolean {
+    return this.#options.clock.monotonic() - this.#renewedMs < this.#renewDeadlineMs;
+  }
+
+  /** Waits until the next try, or until `signal` is aborted, or (with `wakeable`) until the Lease changes. */
+  #pause(signal: AbortSignal, wakeable: boolean, atMostMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const ms = this.#retryPeriodMs * (1 + jitter * this.#random());
+    return pause(this.#options.clock, Math.min(ms, atMostMs), signal, wakeable ? this.#wakeUps : undefined);
+  }
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
