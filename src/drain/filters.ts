@@ -18,8 +18,8 @@ export interface PodPolicies {
   readonly emptyDirPods: PodPolicy;
 }
 
-/** Whether the DaemonSet with this UID exists. */
-export type DaemonSetExists = (uid: string) => boolean;
+/** Whether the DaemonSet with this UID exists; "no" has to be certain, as its pods are evicted then. */
+export type DaemonSetExists = (uid: string, namespace: string, name: string) => boolean;
 
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 
@@ -49,9 +49,17 @@ export function consentsToEviction(pod: Pod, policies: PodPolicies): boolean {
 
 function staysByNature(pod: Pod, daemonSetExists: DaemonSetExists): 'mirror' | 'daemonSet' | undefined {
   if (pod.metadata.annotations?.[mirrorAnnotation] !== undefined) return 'mirror';
+  const daemonSet = daemonSetOf(pod);
+  return daemonSet && daemonSetExists(daemonSet.uid, daemonSet.namespace, daemonSet.name)
+    ? 'daemonSet'
+    : undefined;
+}
+
+/** The DaemonSet that the pod says it belongs to. */
+export function daemonSetOf(pod: Pod): { uid: string; namespace: string; name: string } | undefined {
   const owner = controllerOf(pod);
-  const ofDaemonSet = owner?.kind === 'DaemonSet' && owner.apiVersion.startsWith('apps/');
-  return ofDaemonSet && daemonSetExists(owner.uid) ? 'daemonSet' : undefined;
+  if (owner?.kind !== 'DaemonSet' || !owner.apiVersion.startsWith('apps/')) return undefined;
+  return { uid: owner.uid, namespace: pod.metadata.namespace ?? '', name: owner.name };
 }
 
 function protectedBy(pod: Pod, policies: PodPolicies) {

@@ -149,7 +149,7 @@ export class Controller {
       maintenances: caches.maintenances.byIndex('node', nodeName).toSorted(byCreation),
       pods: this.#pods.pods(nodeName),
       budgetsOf: (pod) => this.#pods.budgetsOf(pod),
-      daemonSetExists: (uid) => this.#pods.daemonSetExists(uid),
+      daemonSetExists: (uid, namespace, name) => this.#pods.daemonSetExists(uid, namespace, name),
       admitted: this.#turns.admits(nodeName),
       self,
       memory: this.#memory.view(nodeName),

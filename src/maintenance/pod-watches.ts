@@ -3,7 +3,9 @@ import { Reflector } from '../kube/reflector.ts';
 import { Store, keyOf } from '../kube/store.ts';
 import { trimBudget, trimPod, trimToIdentity } from '../kube/trim.ts';
 import type { KubeObject, Pod, PodDisruptionBudget } from '../kube/types.ts';
+import { daemonSetOf } from '../drain/filters.ts';
 import { BudgetIndex } from '../drain/budget-index.ts';
+import { DaemonSetRegister } from './daemon-set-register.ts';
 import { type ReflectorContext, type RunningReflector, lastSeen } from './caches.ts';
 
 export interface PodWatchesOptions {
@@ -18,11 +20,13 @@ export interface PodWatchesOptions {
 interface PodWatch {
   readonly store: Store<Pod>;
   readonly reflector: Reflector<Pod>;
+  /** Its pods were handed out before. */
+  judged: boolean;
 }
 
 interface Shared {
   readonly budgets: BudgetIndex;
-  readonly daemonSets: Store<KubeObject>;
+  readonly daemonSets: DaemonSetRegister;
   readonly budgetReflector: RunningReflector;
   readonly daemonSetReflector: RunningReflector;
 }
@@ -62,7 +66,14 @@ export class PodWatches {
     const watch = this.#nodes.get(nodeName);
     if (!watch?.reflector.hasSynced || !this.#sharedReflectors().every(({ hasSynced }) => hasSynced))
       return undefined;
-    return [...watch.store.values()];
+    const pods = [...watch.store.values()];
+    const daemonSets = this.#shared?.daemonSets;
+    for (const owner of pods.map(daemonSetOf))
+      if (owner) daemonSets?.exists(owner.uid, owner.namespace, owner.name);
+    // The first word about a node has to be right; later ones need not be held back for a watch that lags.
+    if (!watch.judged && daemonSets?.isAsking) return undefined;
+    watch.judged = true;
+    return pods;
   }
 
   /** The watch shows this very pod, and not terminating. */
@@ -75,8 +86,8 @@ export class PodWatches {
     return this.#shared?.budgets.select(pod) ?? [];
   }
 
-  daemonSetExists(uid: string): boolean {
-    return (this.#shared?.daemonSets.byIndex('uid', uid).length ?? 0) > 0;
+  daemonSetExists(uid: string, namespace: string, name: string): boolean {
+    return this.#shared?.daemonSets.exists(uid, namespace, name) ?? true;
   }
 
   lastSeen(): [string, number][] {
@@ -116,7 +127,7 @@ export class PodWatches {
     });
     reflector.start();
     void reflector.synced.then(onAll, () => undefined);
-    return { store, reflector };
+    return { store, reflector, judged: false };
   }
 
   #startShared(): Shared {
@@ -124,11 +135,13 @@ export class PodWatches {
     const budgetStore = new Store<PodDisruptionBudget>({ trim: trimBudget, ...context.store });
     const budgets = new BudgetIndex(budgetStore);
     budgetStore.onChange(onBudget);
-    const daemonSets = new Store<KubeObject>({ trim: trimToIdentity, ...context.store }).index(
-      'uid',
-      ({ metadata }) => metadata.uid,
+    const daemonSetStore = new Store<KubeObject>({ trim: trimToIdentity, ...context.store });
+    const daemonSets = new DaemonSetRegister(
+      daemonSetStore,
+      client,
+      context.reflector('daemonsets').clock,
+      onAll,
     );
-    daemonSets.onChange(onAll);
     const budgetReflector = new Reflector({
       ...context.reflector('poddisruptionbudgets'),
       client,
@@ -138,7 +151,7 @@ export class PodWatches {
     const daemonSetReflector = new Reflector({
       ...context.reflector('daemonsets'),
       client,
-      store: daemonSets,
+      store: daemonSetStore,
       path: '/apis/apps/v1/daemonsets',
       metadataOnly: true,
     });
