@@ -11,6 +11,9 @@ import type { Snapshot } from './snapshot.ts';
 /** A pod that should have been gone for so long is stuck: a kubelet needs a moment after the grace period. */
 const stuckAfterMs = 10_000;
 
+/** A pod may have any number of finalizers; a status has not. */
+const longestMessage = 2_048;
+
 export interface BlockerList {
   /** Sorted by cause, namespace and name. */
   readonly blockers: readonly Blocker[];
@@ -60,7 +63,7 @@ function blockerOf(
   return {
     pod: { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name, uid: pod.metadata.uid },
     cause: obstacle.cause,
-    message: obstacle.message,
+    message: obstacle.message.slice(0, longestMessage),
     ...(obstacle.budget ? { budget: obstacle.budget } : {}),
     since: timestamp(since),
     ...(next === undefined ? {} : { nextStep: next }),
