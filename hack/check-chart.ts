@@ -1,11 +1,13 @@
 // Checks the chart without a cluster: lint, its own unit tests, and all that it renders against the schemas of the pinned
 // Kubernetes version. Exit code 1 and the tools' own words if something is wrong.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { parse } from 'yaml';
 import { repositoryRoot } from './cluster/lib/paths.ts';
 import { CHART_TOOLS, ensureTools } from './cluster/lib/tools.ts';
+import { as } from './cluster/lib/untyped.ts';
 import { writeKubernetesSchemas } from './kubernetes-schemas.ts';
 
 const chart = 'charts/haulout';
@@ -32,6 +34,15 @@ const renderings: readonly object[] = [
 ];
 
 async function main(): Promise<void> {
+  const [app, packaged] = [
+    versionIn(join(chart, 'Chart.yaml'), 'appVersion'),
+    versionIn('package.json', 'version'),
+  ];
+  if (app !== packaged) {
+    throw new Error(
+      `Chart.yaml has appVersion ${app} and package.json version ${packaged}: they must be the same`,
+    );
+  }
   const tools = await ensureTools(CHART_TOOLS, (line) => process.stderr.write(`${line}\n`));
   const schemas = mkdtempSync(join(tmpdir(), 'haulout-schemas-'));
   try {
@@ -48,6 +59,11 @@ async function main(): Promise<void> {
   } finally {
     rmSync(schemas, { recursive: true });
   }
+}
+
+function versionIn(file: string, field: string): string {
+  const content: unknown = parse(readFileSync(join(repositoryRoot, file), 'utf8'));
+  return String(as<Record<string, unknown>>(content)[field]);
 }
 
 /** Runs a tool from the repository's root. @throws with what it said if it fails */
