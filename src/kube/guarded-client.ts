@@ -11,19 +11,28 @@ export class NotLeading extends Error {
 
 /** The same client, which sends a write only while `mayWrite` says so at that moment. Reads pass. */
 export function guardWrites(client: Client, mayWrite: () => boolean): Client {
-  const guarded = <A extends unknown[], R>(send: (...args: A) => Promise<R>) => {
-    return async (...args: A): Promise<R> => {
-      if (!mayWrite()) throw new NotLeading();
-      return send(...args);
-    };
+  const check = () => {
+    if (!mayWrite()) throw new NotLeading();
   };
   return {
     get: (path, options) => client.get(path, options),
     list: (path, query, options) => client.list(path, query, options),
     watch: (path, query, options) => client.watch(path, query, options),
-    create: guarded((path, body, options) => client.create(path, body, options)) as Client['create'],
-    patch: guarded((path, type, body, options) => client.patch(path, type, body, options)) as Client['patch'],
-    update: guarded((path, body, options) => client.update(path, body, options)) as Client['update'],
-    delete: guarded((path, body, options) => client.delete(path, body, options)) as Client['delete'],
+    create: async (path, body, options) => {
+      check();
+      return client.create(path, body, options);
+    },
+    patch: async (path, type, body, options) => {
+      check();
+      return client.patch(path, type, body, options);
+    },
+    update: async (path, body, options) => {
+      check();
+      return client.update(path, body, options);
+    },
+    delete: async (path, body, options) => {
+      check();
+      return client.delete(path, body, options);
+    },
   };
 }

@@ -71,18 +71,6 @@ export function nodeEvents(
 ): EventNote[] {
   if (!written) return [];
   const { name } = node.metadata;
-  const about = (
-    maintenance: NodeMaintenance | undefined,
-    type: EventNote['type'],
-    reason: string,
-    note: string,
-  ): EventNote => ({
-    maintenance,
-    type,
-    reason,
-    action: 'Cordon',
-    note,
-  });
   const events: EventNote[] = [];
   if (change.uncordonedByHand) {
     const note = `somebody made node ${name} schedulable although it is in maintenance; it is cordoned again`;
@@ -107,4 +95,13 @@ export function nodeEvents(
     events.push(about(undefined, 'Normal', 'MaintenanceEnded', 'put back as it was before maintenance'));
   }
   return events;
+}
+
+function about(
+  maintenance: NodeMaintenance | undefined,
+  type: EventNote['type'],
+  reason: string,
+  note: string,
+): EventNote {
+  return { maintenance, type, reason, action: 'Cordon', note };
 }

@@ -217,11 +217,11 @@ export class Controller {
 
 /** Heartbeats change nothing but the version. */
 function sameButVersion(a: Node, b: Node): boolean {
-  const withoutVersion = ({ metadata: { resourceVersion: _, ...metadata }, ...node }: Node) => ({
-    ...node,
-    metadata,
-  });
   return isDeepStrictEqual(withoutVersion(a), withoutVersion(b));
+}
+
+function withoutVersion({ metadata: { resourceVersion: _, ...metadata }, ...node }: Node) {
+  return { ...node, metadata };
 }
 
 function carriesOurs(node: Node): boolean {

@@ -26,12 +26,6 @@ interface Words {
 
 export function describe(facts: StatusFacts): Description {
   const words = choose(facts);
-  const condition = (type: ConditionType, [status, reason, message]: Words['ready']): WantedCondition => ({
-    type,
-    status,
-    reason,
-    message,
-  });
   const [, readyReason, readyMessage] = words.ready;
   return {
     phase: words.phase,
@@ -44,6 +38,10 @@ export function describe(facts: StatusFacts): Description {
       ...(words.stalled === undefined ? [] : [condition('Stalled', ['True', words.stalled, readyMessage])]),
     ],
   };
+}
+
+function condition(type: ConditionType, [status, reason, message]: Words['ready']): WantedCondition {
+  return { type, status, reason, message };
 }
 
 function choose(facts: StatusFacts): Words {

@@ -13,9 +13,9 @@ type DrainActions = Pick<Plan, 'posts' | 'deletions' | 'watchPods' | 'waitsFor' 
 export interface DrainPart {
   readonly facts: ReadonlyMap<Stance, DrainFacts>;
   /** What to do; nothing is evicted from a node that is not cordoned yet. */
-  actions(cordoned: boolean): DrainActions;
+  readonly actions: (cordoned: boolean) => DrainActions;
   /** Pods that still have to leave for a maintenance; `undefined`: not known. */
-  remaining(stance: Stance): number | undefined;
+  readonly remaining: (stance: Stance) => number | undefined;
   /** Wall-clock milliseconds. */
   readonly wakeAt: readonly (number | undefined)[];
   readonly wakeAtMonotonic: number | undefined;

@@ -32,14 +32,14 @@ function essence({ observedGeneration, phase, startTime, node, drain, conditions
 /** A JSON merge patch (RFC 7386) that makes `before` into `after`: null for what is gone, lists as a whole. */
 export function mergePatch(before: object, after: object): Record<string, unknown> {
   const patch: Record<string, unknown> = {};
-  const old = before as Record<string, unknown>;
-  const now = after as Record<string, unknown>;
-  for (const key of Object.keys(old)) {
-    if (!Object.hasOwn(now, key)) patch[key] = null;
+  const old = new Map<string, unknown>(Object.entries(before));
+  for (const key of old.keys()) {
+    if (!Object.hasOwn(after, key)) patch[key] = null;
   }
-  for (const [key, value] of Object.entries(now)) {
-    if (isDeepStrictEqual(old[key], value)) continue;
-    patch[key] = isPlainObject(value) ? mergePatch(isPlainObject(old[key]) ? old[key] : {}, value) : value;
+  for (const [key, value] of Object.entries(after) as [string, unknown][]) {
+    const was = old.get(key);
+    if (isDeepStrictEqual(was, value)) continue;
+    patch[key] = isPlainObject(value) ? mergePatch(isPlainObject(was) ? was : {}, value) : value;
   }
   return patch;
 }

@@ -71,11 +71,12 @@ export function planNodeChange(
   const noted = node.metadata.annotations?.[maintenanceAnnotation];
   const note = restoreData && formatRecord({ holders, ...restoreData });
   const noteChange = note === noted ? {} : { [maintenanceAnnotation]: note ?? null };
+  const annotationChanges = { ...annotations.changes, ...noteChange };
   const finalizers = planFinalizers(node, finalizer);
 
   const metadata = {
-    ...definedRecord('labels', labels.changes),
-    ...definedRecord('annotations', { ...annotations.changes, ...noteChange }),
+    ...(isEmpty(labels.changes) ? {} : { labels: labels.changes }),
+    ...(isEmpty(annotationChanges) ? {} : { annotations: annotationChanges }),
     ...(finalizers ? { finalizers } : {}),
   };
   const spec = {
@@ -170,8 +171,6 @@ function canonical(
   return canonicalAdditions({ labels, annotations, taints });
 }
 
-function definedRecord<K extends string>(name: K, changes: Record<string, string | null>) {
-  return (Object.keys(changes).length > 0 ? { [name]: changes } : {}) as Partial<
-    Record<K, Record<string, string | null>>
-  >;
+function isEmpty(record: object): boolean {
+  return Object.keys(record).length === 0;
 }
