@@ -40,7 +40,7 @@ export class Caches {
     this.nodes = new Store<Node>({ trim: trimNode, ...context.store }).index('held', isHeld);
     this.maintenances = new Store<NodeMaintenance>({ trim: trimMaintenance, ...context.store }).index(
       'node',
-      ({ spec }) => spec.nodeName,
+      (maintenance) => (isReadable(maintenance) ? maintenance.spec.nodeName : undefined),
     );
     this.#reflectors = [
       new Reflector<Node>({
@@ -92,6 +92,17 @@ function isHeld(node: Node): string | undefined {
   const text = node.metadata.annotations?.[maintenanceAnnotation];
   // A damaged record is repaired, and as long the node counts as out of service.
   return text !== undefined && (parseRecord(text)?.holders.length ?? 1) > 0 ? held : undefined;
+}
+
+/**
+ * Whether the object has the shape that everything else takes for granted. The API server sees to it, except for objects
+ * that were stored under another version of the CRD.
+ */
+export function isReadable({ spec }: { readonly spec?: unknown }): boolean {
+  if (typeof spec !== 'object' || spec === null) return false;
+  const { nodeName, drain } = spec as { nodeName?: unknown; drain?: unknown };
+  const drainIsReadable = drain === undefined || (typeof drain === 'object' && drain !== null);
+  return typeof nodeName === 'string' && nodeName !== '' && drainIsReadable;
 }
 
 function trimMaintenance({ metadata, spec, status }: NodeMaintenance): NodeMaintenance {

@@ -12,7 +12,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { TokenBucket } from '../runtime/token-bucket.ts';
 import { WorkQueue, type WorkQueueMetrics } from '../runtime/work-queue.ts';
-import type { Caches, ReflectorContext } from './caches.ts';
+import { type Caches, type ReflectorContext, isReadable } from './caches.ts';
 import { emitEvent } from './emit.ts';
 import { Memory } from './memory.ts';
 import type { DrainMeter } from './meter.ts';
@@ -115,7 +115,7 @@ export class Controller {
       nodes.onChange((old, now) => this.#nodeChanged(old, now)),
       maintenances.onChange((old, now) => this.#maintenanceChanged(old, now)),
     );
-    for (const { spec } of maintenances.values()) this.#queue.add(spec.nodeName);
+    for (const maintenance of maintenances.values()) this.#maintenanceChanged(undefined, maintenance);
     for (const node of nodes.values()) if (carriesOurs(node)) this.#queue.add(node.metadata.name);
   }
 
@@ -167,8 +167,17 @@ export class Controller {
 
   #maintenanceChanged(old: NodeMaintenance | undefined, now: NodeMaintenance | undefined): void {
     this.#turns.changed();
-    const nodeName = (now ?? old)?.spec.nodeName;
-    if (nodeName !== undefined) this.#queue.add(nodeName);
+    const maintenance = now ?? old;
+    if (maintenance && isReadable(maintenance)) this.#queue.add(maintenance.spec.nodeName);
+    else if (now) this.#reportUnreadable(now);
+  }
+
+  #reportUnreadable({ metadata: { name } }: NodeMaintenance): void {
+    const advice = 'spec.nodeName has to be the name of a node, and spec.drain an object';
+    this.#options.logger.error('a maintenance cannot be read and is left alone', {
+      maintenance: name,
+      advice,
+    });
   }
 
   #podChanged(nodeName: string, old: Pod | undefined, now: Pod | undefined): void {

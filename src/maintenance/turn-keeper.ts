@@ -1,7 +1,7 @@
 import type { NodeMaintenance } from '../api/types.generated.ts';
 import type { Store } from '../kube/store.ts';
 import type { Node } from '../kube/types.ts';
-import { held } from './caches.ts';
+import { held, isReadable } from './caches.ts';
 import { type NodeLimit, nextTurns, nodesAllowed, wantsTurn } from './turns.ts';
 
 export interface TurnKeeperOptions {
@@ -43,7 +43,10 @@ export class TurnKeeper {
     this.#stale = false;
     const { nodes, maintenances, limit, onTurn } = this.#options;
     const waiting = [...maintenances.values()].filter(
-      (maintenance) => wantsTurn(maintenance) && nodes.get(maintenance.spec.nodeName) !== undefined,
+      (maintenance) =>
+        isReadable(maintenance) &&
+        wantsTurn(maintenance) &&
+        nodes.get(maintenance.spec.nodeName) !== undefined,
     );
     const heldNodes = this.#heldNodes();
     const wanted = new Set(waiting.map(({ spec }) => spec.nodeName));
