@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants, hostname } from 'node:os';
-import { closest } from './cli/closest.ts';
+import { closest } from './runtime/closest.ts';
 import { exitCodes, explain, UsageError } from './cli/exit.ts';
 import { parseRunOptions, runHelp } from './cli/flags.ts';
 import { readVersion } from './cli/version.ts';

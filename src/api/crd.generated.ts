@@ -216,7 +216,7 @@ export const crdSchema = {
                 },
                 taints: {
                   type: 'array',
-                  maxItems: 32,
+                  maxItems: 256,
                   'x-kubernetes-list-type': 'atomic',
                   items: {
                     type: 'object',

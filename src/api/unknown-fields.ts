@@ -1,5 +1,5 @@
 // Fields that the CRD does not have. The API server drops them, or refuses them if asked to be strict, as kubectl asks.
-import { closest } from '../cli/closest.ts';
+import { closest } from '../runtime/closest.ts';
 import { type FieldPath, formatPath, type Problem } from './problem.ts';
 import { fieldSchema, isObject, type SchemaNode } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import { logLevels } from '../runtime/logger.ts';
 import type { LogLevel } from '../runtime/logger.ts';
 import { UsageError } from './exit.ts';
-import { closest } from './closest.ts';
+import { closest } from '../runtime/closest.ts';
 import type { NodeLimit } from '../maintenance/turns.ts';
 
 export interface HttpAddress {
