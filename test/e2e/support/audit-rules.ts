@@ -57,7 +57,7 @@ function ruleBrokenBy(entry: AuditEntry, scope: RuleScope): string[] {
   }
   if (what === 'create pods/eviction' && isOwnNamespace) {
     const eviction = toEviction(entry);
-    if (eviction.uid === undefined) broken.push(`eviction without a UID precondition: ${where}`);
+    if (eviction.uid === '') broken.push(`eviction without a UID precondition: ${where}`);
     if (eviction.gracePeriodSeconds === 0) broken.push(`eviction with grace period 0: ${where}`);
   }
   if (what === 'delete pods' && isOwnNamespace) {
@@ -77,9 +77,9 @@ function evictedTwice(own: readonly AuditEntry[], scope: RuleScope): string[] {
   const evictions = own
     .filter(({ verb, objectRef }) => verb === 'create' && objectRef?.subresource === 'eviction')
     .map(toEviction)
-    .filter((one) => scope.namespaces.has(one.namespace) && one.uid !== undefined)
+    .filter((one) => scope.namespaces.has(one.namespace) && one.uid !== '')
     .toSorted((a, b) => a.askedAt - b.askedAt);
-  for (const { uid = '', namespace, pod, accepted, askedAt, entry } of evictions) {
+  for (const { uid, namespace, pod, accepted, askedAt, entry } of evictions) {
     const before = acceptedAt.get(uid);
     const when = entry.requestReceivedTimestamp;
     if (before !== undefined && askedAt >= before) {

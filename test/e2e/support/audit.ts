@@ -7,6 +7,8 @@ import { as } from '../../../hack/cluster/lib/untyped.ts';
 
 export interface AuditEntry {
   readonly auditID: string;
+  /** A watch is written down twice: when it is accepted and when it ends. */
+  readonly stage: 'ResponseStarted' | 'ResponseComplete' | 'Panic';
   readonly verb: string;
   readonly requestURI: string;
   readonly userAgent?: string;
@@ -29,8 +31,8 @@ export interface AuditEntry {
 export interface Eviction {
   readonly namespace: string;
   readonly pod: string;
-  /** The UID that was given as precondition. */
-  readonly uid: string | undefined;
+  /** The UID that was given as precondition; empty where none was. */
+  readonly uid: string;
   readonly gracePeriodSeconds: number | undefined;
   readonly dryRun: boolean;
   readonly code: number;
@@ -60,20 +62,23 @@ export interface AuditFilter {
   readonly since?: number;
 }
 
-/** Reads by others are most of the file, and nobody asks for them. */
-const UNINTERESTING = /"verb":"(get|list|watch)"/;
-const OPERATOR = '"userAgent":"haulout/';
+const READ = /"verb":"(get|list|watch)"/;
 
 export const isByOperator = (entry: AuditEntry): boolean => entry.userAgent?.startsWith('haulout/') ?? false;
 
 export class AuditLog {
   readonly #file: string;
+  readonly #readers: readonly string[];
   #offset: number;
   readonly #entries: AuditEntry[] = [];
 
-  /** Knows what is written from now on. */
-  constructor(file: string) {
+  /**
+   * Knows what is written from now on: all writes, and reads by those whose user agent begins like one of `readers`.
+   * Reads by others are most of the file, and nobody asks for them.
+   */
+  constructor(file: string, readers: readonly string[] = ['haulout/']) {
     this.#file = file;
+    this.#readers = readers.map((agent) => `"userAgent":"${agent}`);
     this.#offset = existsSync(file) ? this.#size() : 0;
   }
 
@@ -139,7 +144,7 @@ export class AuditLog {
     this.#offset += end;
     const lines = buffer.toString('utf8', 0, end).split('\n');
     for (const line of lines) {
-      if (line === '' || (UNINTERESTING.test(line) && !line.includes(OPERATOR))) continue;
+      if (line === '' || (READ.test(line) && !this.#readers.some((agent) => line.includes(agent)))) continue;
       this.#entries.push(as<AuditEntry>(JSON.parse(line)));
     }
   }
@@ -163,7 +168,7 @@ export function toEviction(entry: AuditEntry): Eviction {
   return {
     namespace: entry.objectRef?.namespace ?? '',
     pod: entry.objectRef?.name ?? '',
-    uid: body?.deleteOptions?.preconditions?.uid,
+    uid: body?.deleteOptions?.preconditions?.uid ?? '',
     gracePeriodSeconds: body?.deleteOptions?.gracePeriodSeconds,
     dryRun,
     code,
