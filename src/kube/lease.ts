@@ -48,6 +48,8 @@ export class LeaderElector {
   #run: { readonly controller: AbortController; readonly ended: Promise<void> } | undefined;
   #term: Term | undefined;
   #stopping = false;
+  /** While leading: ends the term if the Lease, as just observed, is somebody else's. */
+  #onForeignHolder: (() => void) | undefined;
   /** Monotonic time at which the last successful renewal was sent. */
   #renewedMs = Number.NEGATIVE_INFINITY;
 
@@ -71,6 +73,7 @@ export class LeaderElector {
     const store = new Store<Lease>({ logger });
     store.onChange((_old, now) => {
       this.#lock.observe(now);
+      this.#onForeignHolder?.();
       for (const wakeUp of this.#wakeUps) {
         wakeUp();
       }
@@ -209,6 +212,11 @@ export class LeaderElector {
     };
     signal.addEventListener('abort', onStop, { once: true });
     this.#term = term;
+    this.#onForeignHolder = () => {
+      if ((this.#lock.waitMs() ?? 0) > 0) {
+        renewing.abort(new Error('another process holds the Lease'));
+      }
+    };
     const cancelWatch = this.#watchDeadline(term, renewing);
     logger.info('took the Lease', { identity });
     term.start();
@@ -220,6 +228,7 @@ export class LeaderElector {
       }
     } finally {
       cancelWatch();
+      this.#onForeignHolder = undefined;
       signal.removeEventListener('abort', onStop);
       if (!signal.aborted) {
         logger.warn('lost the Lease', { identity, holder: this.#lock.holder ?? '' });
