@@ -1,0 +1,57 @@
+/** What every row of the table has, and how it is measured. */
+import type { AuditEntry } from '../../test/e2e/support/audit.ts';
+import type { Goal } from './goals.ts';
+import { type ProcessFigures, ProcessMeter } from './process-meter.ts';
+import { type Contestant, countRequests, type EvictionFigures, type Requests } from './requests.ts';
+import type { Stage } from './stage.ts';
+
+export interface Row {
+  readonly work: string;
+  readonly kubectl: string;
+  readonly haulout: string;
+  readonly goals: readonly Goal[];
+  readonly traffic: readonly Traffic[];
+  readonly operator: ProcessFigures;
+  /** Single values behind the figures, for --json. */
+  readonly samples?: Readonly<Record<string, readonly number[]>>;
+}
+
+/** What one contestant asked of the API server. */
+export interface Traffic {
+  readonly who: Contestant;
+  readonly requests: Requests;
+  readonly evictions: EvictionFigures;
+}
+
+export interface Play {
+  readonly stage: Stage;
+  /** Aborted when the bench is interrupted. */
+  readonly signal: AbortSignal;
+  /** Whether what takes kubectl minutes is left out. */
+  readonly quick: boolean;
+  readonly log: (line: string) => void;
+}
+
+export interface Observed<T> {
+  readonly result: T;
+  readonly entries: readonly AuditEntry[];
+  readonly operator: ProcessFigures;
+}
+
+/** Runs `work` with an eye on the operator, until nothing more comes from it: what follows its end belongs to it. */
+export async function observe<T>(stage: Stage, work: (mark: number) => Promise<T>): Promise<Observed<T>> {
+  const meter = await ProcessMeter.start(stage.operator);
+  try {
+    const mark = stage.audit.mark();
+    const result = await work(mark);
+    await stage.quiet('haulout');
+    const operator = await meter.stop();
+    return { result, entries: stage.audit.entries().slice(mark), operator };
+  } finally {
+    meter.cancel();
+  }
+}
+
+export function requestCount(entries: readonly AuditEntry[], who: Contestant): number {
+  return countRequests(entries, who).counted;
+}
