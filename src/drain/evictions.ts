@@ -163,7 +163,12 @@ class Round {
             message: budgetMessage(budget),
             budget: { name: budget.metadata.name, needs, has },
           };
-    for (const { pod } of candidates) this.#obstacles.set(pod.metadata.uid, obstacle);
+    for (const candidate of candidates) {
+      // A webhook's "no" weighs more than the budget's: the pod is not deleted either. It is said until the next answer.
+      const { refusal } = this.#attempt(candidate) ?? {};
+      const own = refusal?.kind === 'admission' ? obstacleOf(refusal) : obstacle;
+      this.#obstacles.set(candidate.pod.metadata.uid, own);
+    }
   }
 
   #enqueue(key: string, budgets: readonly PodDisruptionBudget[], candidate: Candidate): void {
