@@ -12,6 +12,8 @@ export interface Candidate {
   readonly mayBeDeleted: boolean;
   /** How long to wait after a refusal that no event will end. */
   readonly retryIntervalMs: number;
+  /** Its budget refused it before: it counts as held up until its eviction is accepted, so that texts do not flap. */
+  readonly heldUpBefore: boolean;
 }
 
 export interface Post {
@@ -119,13 +121,17 @@ class Round {
     const open = budgets.length === 1 && !refusedBefore && !isStale(budget);
     const shown = open ? (budget.status?.disruptionsAllowed ?? 0) : 0;
     if (shown > 0) {
+      this.#refuse(
+        queued.filter(({ heldUpBefore }) => heldUpBefore),
+        budgets,
+      );
       // Whoever has the lane wakes this node when the answers are there; so does the budget when it shows them.
       const allowed = lane.busy === undefined ? Math.max(0, shown - this.#unseen(lane)) : 0;
       for (const candidate of candidates.slice(0, allowed)) this.#post(candidate, key, false);
       return;
     }
     this.#refuse(queued, budgets);
-    if (lane.busy === undefined) this.#escalateOrProbe(key, candidates);
+    if (lane.busy === undefined) this.#escalateOrProbe(key, candidates, refusedBefore);
   }
 
   /** Evictions to be counted beside the status; one that it never showed (a list came between) is let go in time. */
@@ -136,17 +142,20 @@ class Round {
   }
 
   /** At most one post in a closed lane: a proof that the budget refuses the pod itself, or a probe. */
-  #escalateOrProbe(key: string, candidates: readonly Candidate[]): void {
-    const unproven: Candidate[] = [];
+  #escalateOrProbe(key: string, candidates: readonly Candidate[], refusedBefore: boolean): void {
+    const { probe } = this.#input.memory.lane(key);
+    const early = probe !== undefined && probe.nextAt > this.#input.now;
+    let proof: Candidate | undefined;
     for (const candidate of candidates) {
       if (!candidate.mayBeDeleted) continue;
-      if (isBudgetRefusal(this.#attempt(candidate))) this.#deletions.push(candidate);
-      else unproven.push(candidate);
+      const attempt = this.#attempt(candidate);
+      // A budget that the server could not use is not a "no", and asked again at once it would say the same.
+      const tooEarly = early && refusedBefore && attempt?.refusal.kind === 'budgetStale';
+      if (isBudgetRefusal(attempt)) this.#deletions.push(candidate);
+      else if (!tooEarly) proof ??= candidate;
     }
-    const [proof] = unproven;
     if (proof) return this.#post(proof, key, true);
-    const { probe } = this.#input.memory.lane(key);
-    if (probe !== undefined && probe.nextAt > this.#input.now) return this.#wake(probe.nextAt);
+    if (early) return this.#wake(probe.nextAt);
     const first = candidates.find((candidate) => !candidate.mayBeDeleted);
     if (first) this.#post(first, key, true);
   }

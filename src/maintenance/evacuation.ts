@@ -45,7 +45,9 @@ export function planEvacuation(snapshot: Snapshot, evacuators: readonly Evacuato
     const gracePeriodSeconds = commonGracePeriod(pod, evacuators);
     const mayBeDeleted = deletionAt !== undefined && deletionAt <= snapshot.now;
     const intervals = wanting.map(({ stance }) => stance.spec.drain.retryIntervalSeconds * 1000);
-    candidates.push({ pod, gracePeriodSeconds, mayBeDeleted, retryIntervalMs: Math.min(...intervals) });
+    const retryIntervalMs = Math.min(...intervals);
+    const heldUpBefore = since !== undefined;
+    candidates.push({ pod, gracePeriodSeconds, mayBeDeleted, retryIntervalMs, heldUpBefore });
   }
   const { budgetsOf, memory, monotonic: now } = snapshot;
   const plan = planEvictions({

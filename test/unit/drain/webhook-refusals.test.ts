@@ -28,7 +28,13 @@ function planAfter(refusal: Refusal, mayBeDeleted: boolean) {
   const memory = new LiveDrainMemory();
   // The retry is due again: neither the webhook nor the budget has let it go meanwhile.
   memory.attempts.set('uid-vm-0', { refusal, at: 0, notBefore: 1000, uncertain: false });
-  const candidate = { pod: vm, gracePeriodSeconds: undefined, mayBeDeleted, retryIntervalMs: 1000 };
+  const candidate = {
+    pod: vm,
+    gracePeriodSeconds: undefined,
+    mayBeDeleted,
+    retryIntervalMs: 1000,
+    heldUpBefore: false,
+  };
   return planEvictions({ candidates: [candidate], budgetsOf: () => [closed], memory, now: 2000 });
 }
 
