@@ -143,17 +143,27 @@ export function classifyNetworkError(error: unknown): Refusal {
 }
 
 function describe(error: unknown, depth: number): string {
-  if (!(error instanceof Error)) {
+  if (typeof error !== 'object' || error === null) {
     return typeof error === 'string' ? error : 'request failed';
   }
+  // By its fields, not by instanceof: an error of another realm (a test's VM context) is one as well.
+  const { message, name, code, cause, errors }: ErrorFields = error;
   // Happy eyeballs fails with an AggregateError without a message of its own.
-  if (error instanceof AggregateError && error.errors.length > 0 && depth < 3) {
-    return [...new Set(error.errors.map((inner) => describe(inner, depth + 1)))].join('; ');
+  if (Array.isArray(errors) && errors.length > 0 && depth < 3) {
+    return [...new Set(errors.map((inner) => describe(inner, depth + 1)))].join('; ');
   }
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  const own = error.message === '' ? error.name : error.message;
-  const text = code === '' || own.includes(code) ? own : `${own} (${code})`;
-  return error.cause === undefined || depth >= 3 ? text : `${text}: ${describe(error.cause, depth + 1)}`;
+  const own = [message, name].find((text) => typeof text === 'string' && text !== '');
+  const text = typeof own === 'string' ? own : 'request failed';
+  const coded = typeof code !== 'string' || text.includes(code) ? text : `${text} (${code})`;
+  return cause === undefined || depth >= 3 ? coded : `${coded}: ${describe(cause, depth + 1)}`;
+}
+
+interface ErrorFields {
+  readonly message?: unknown;
+  readonly name?: unknown;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+  readonly errors?: unknown;
 }
 
 function causeOf(body: ApiStatus | undefined, reason: string): { readonly message?: string } | undefined {

@@ -222,6 +222,11 @@ function exists(path: string): boolean {
 }
 
 function oneLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  if (typeof error !== 'object' || error === null) {
+    return String(error);
+  }
+  const { reason, message }: { readonly reason?: unknown; readonly message?: unknown } = error;
+  // The message of a YAML error shows the lines around it, which may hold a token or a key.
+  const text = typeof reason === 'string' ? `no valid YAML (${reason})` : String(message);
   return text.replace(/\s+/g, ' ').trim();
 }
