@@ -156,8 +156,15 @@ class Round {
     }
     if (proof) return this.#post(proof, key, true);
     if (early) return this.#wake(probe.nextAt);
-    const first = candidates.find((candidate) => !candidate.mayBeDeleted);
-    if (first) this.#post(first, key, true);
+    // Each pod in its turn: a budget may be closed for long, and no pod should collect refusals.
+    const [longestUnasked] = candidates
+      .filter((candidate) => !candidate.mayBeDeleted)
+      .toSorted((a, b) => this.#askedAt(a) - this.#askedAt(b));
+    if (longestUnasked) this.#post(longestUnasked, key, true);
+  }
+
+  #askedAt(candidate: Candidate): number {
+    return this.#attempt(candidate)?.at ?? 0;
   }
 
   #refuse(candidates: readonly Candidate[], budgets: readonly PodDisruptionBudget[]): void {

@@ -233,6 +233,19 @@ describe('under a closed budget', () => {
     ]);
   });
 
+  test('the pods ask in turn, so that none of them collects refusals', () => {
+    const memory = new LiveDrainMemory();
+    const asked: string[] = [];
+    for (let round = 1; round <= 7; round++) {
+      const [name = ''] = posted(decide({ candidates: three, budgets: closed, memory }));
+      asked.push(name);
+      const at = now - 1_000 + round;
+      const attempt = { refusal: refusals.budget, at, notBefore: undefined, uncertain: false };
+      memory.attempts.set(`uid-${name}`, attempt);
+    }
+    expect(asked).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a']);
+  });
+
   test('the interval doubles up to 10 minutes, and begins anew when the budget opened', () => {
     const memory = new LiveDrainMemory();
     const waits: number[] = [];
