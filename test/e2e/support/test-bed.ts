@@ -116,6 +116,8 @@ export class TestBed {
         labels: {
           'kubernetes.io/hostname': name,
           'kubernetes.io/os': 'linux',
+          // The node lifecycle controller would add it a moment later.
+          'beta.kubernetes.io/os': 'linux',
           [ISLAND_LABEL]: this.prefix,
           ...options.labels,
         },

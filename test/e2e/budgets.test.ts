@@ -1,0 +1,186 @@
+/** Pods that a budget holds up: named with the reason, hardly asked about, and gone as soon as the budget allows it. */
+import { expect, test } from '@jest/globals';
+import type { Pod } from '../../src/kube/types.ts';
+import { sharedTestBed } from './support/beds.ts';
+import { holdsFor } from './support/eventually.ts';
+import type { Island } from './support/island.ts';
+import { condition, isReady, nodeCondition, said } from './support/status.ts';
+
+const bed = sharedTestBed(import.meta.filename);
+
+/** When the disruption controller wrote the budget's status, since a moment. */
+function budgetWrites(namespace: string, name: string, since: number): readonly number[] {
+  return bed.audit
+    .entries({ resource: 'poddisruptionbudgets', subresource: 'status', namespace, name, since })
+    .map((entry) => Date.parse(entry.stageTimestamp));
+}
+
+async function edit(namespace: string, name: string, spec: object): Promise<number> {
+  const since = Date.now();
+  await bed.kubectl.run([
+    'patch',
+    'pdb',
+    name,
+    `--namespace=${namespace}`,
+    '--type=merge',
+    '--patch',
+    JSON.stringify({ spec }),
+  ]);
+  return since;
+}
+
+/** Its readiness probe fails from now on; returns when the budget knows. */
+async function makeUnready(island: Island, pod: Pod | undefined, healthyLeft: number): Promise<Pod> {
+  if (!pod) throw new Error('there is no such pod');
+  const { namespace } = island;
+  await bed.api.strategicPatch(`/api/v1/namespaces/${namespace}/pods/${pod.metadata.name}/status`, {
+    status: {
+      conditions: [
+        { type: 'Ready', status: 'False', reason: 'ContainersNotReady' },
+        { type: 'ContainersReady', status: 'False', reason: 'ContainersNotReady' },
+      ],
+    },
+  });
+  await bed.eventually('the budget counts it out', async () => {
+    return (await bed.api.budget(namespace, 'web')).status?.currentHealthy === healthyLeft;
+  });
+  return pod;
+}
+
+test.concurrent('a held-up pod is named with what its budget needs and has; relaxed, it goes within a second', async () => {
+  const island = await bed.island('relax');
+  const { node, namespace } = island;
+  const placed = await bed.place(
+    island,
+    island.deployment('web', { replicas: 3 }),
+    island.budget('web', { minAvailable: 3 }),
+    island.deployment('free', { replicas: 3 }),
+  );
+  const held = placed.filter((pod) => pod.metadata.labels?.['app'] === 'web');
+  await bed.maintain(node);
+  const blocked = await bed.until(node, 'only the held-up pods are left', ({ status }) => {
+    return status?.blockersTotal === 3 && status.drain?.pods?.remaining === 3;
+  });
+  expect(said(blocked, 'DrainBlocked')).toBe('True/PodDisruptionBudget');
+  expect(said(blocked, 'Ready')).toBe('False/DrainBlocked');
+  expect(said(blocked, 'Drained')).toBe('False/PodsRemaining');
+  expect(blocked.status?.phase).toBe('Draining');
+  expect(blocked.status?.drain?.progress).toBe('3/6');
+  const budgetText = `budget ${namespace}/web needs 3 healthy pods and has 3`;
+  expect(condition(blocked, 'DrainBlocked')?.message).toContain(budgetText);
+  const byName = held.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  expect(blocked.status?.blockers).toEqual(
+    byName.map(({ metadata }) =>
+      expect.objectContaining({
+        pod: { namespace, name: metadata.name, uid: metadata.uid },
+        cause: 'PodDisruptionBudget',
+        message: budgetText,
+        budget: { name: 'web', needs: 3, has: 3 },
+        since: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      }),
+    ),
+  );
+  expect(nodeCondition(await bed.api.node(node), 'DrainInProgress')?.status).toBe('True');
+  const events = await bed.api.events('NodeMaintenance', node);
+  const told = events.filter(({ reason }) => reason === 'DrainBlocked');
+  expect(told).toHaveLength(1);
+  expect(told[0]?.note).toContain(budgetText);
+
+  // A budget that says no is asked once at most, not once for each pod and not again and again.
+  const refused = (): number => bed.audit.evictions(namespace).filter(({ accepted }) => !accepted).length;
+  expect(refused()).toBeLessThanOrEqual(1);
+  await holdsFor(3000, 'nobody asks the budget again', () => refused() <= 1);
+
+  const since = await edit(namespace, 'web', { minAvailable: 2 });
+  const first = await bed.eventually('the first one goes', () =>
+    bed.audit.accepted(namespace).find(({ uid }) => held.some((pod) => pod.metadata.uid === uid)),
+  );
+  const opened = budgetWrites(namespace, 'web', since)[0];
+  expect(opened).toBeDefined();
+  expect(first.answeredAt - (opened ?? 0)).toBeLessThan(1000);
+  await bed.untilSaid(node, 'Ready', 'True/Drained');
+  const accepted = bed.audit.accepted(namespace);
+  expect(accepted.map(({ uid }) => uid).toSorted()).toEqual(
+    placed.map(({ metadata }) => metadata.uid).toSorted(),
+  );
+  // One after another, each when its predecessor had been replaced: the budget was kept, and few posts were wasted.
+  expect(refused()).toBeLessThanOrEqual(3);
+  for (const { metadata } of held) {
+    expect(bed.audit.evictions(namespace, { uid: metadata.uid }).length).toBeLessThanOrEqual(2);
+  }
+});
+
+test.concurrent('an unready pod leaves under IfHealthyBudget while enough of the others are healthy', async () => {
+  const island = await bed.island('enough');
+  const { node, namespace } = island;
+  const placed = await bed.place(
+    island,
+    island.deployment('web', { replicas: 3 }),
+    island.budget('web', { minAvailable: 2, unhealthyPodEvictionPolicy: 'IfHealthyBudget' }),
+  );
+  const unready = await makeUnready(island, placed[1], 2);
+  await bed.cordon(island.spares[0] ?? ''); // its replacement stays Pending: nothing else may go
+  await bed.maintain(node);
+  await bed.until(node, 'the ready ones are held up', ({ status }) => {
+    return status?.blockersTotal === 2 && status.drain?.pods?.gone === 1;
+  });
+  expect(bed.audit.accepted(namespace).map(({ uid }) => uid)).toEqual([unready.metadata.uid]);
+  expect(bed.audit.evictions(namespace, { uid: unready.metadata.uid })).toHaveLength(1);
+  await bed.uncordon(island.spares[0] ?? '');
+  await bed.untilSaid(node, 'Ready', 'True/Drained');
+});
+
+test.concurrent('an unready pod is held up under IfHealthyBudget while too few are healthy', async () => {
+  const island = await bed.island('few');
+  const { node, namespace } = island;
+  const placed = await bed.place(
+    island,
+    island.deployment('web', { replicas: 3 }),
+    island.budget('web', { minAvailable: 3, unhealthyPodEvictionPolicy: 'IfHealthyBudget' }),
+  );
+  await makeUnready(island, placed[0], 2);
+  await bed.maintain(node);
+  const blocked = await bed.until(node, 'all are held up', ({ status }) => status?.blockersTotal === 3);
+  expect(blocked.status?.blockers?.map((blocker) => blocker.budget)).toEqual(
+    Array.from({ length: 3 }, () => ({ name: 'web', needs: 3, has: 2 })),
+  );
+  await holdsFor(1500, 'nothing is evicted', () => bed.audit.accepted(namespace).length === 0);
+  expect((await bed.api.pods(namespace)).filter(isReady)).toHaveLength(2);
+});
+
+test.concurrent('an unready pod leaves under AlwaysAllow however few are healthy', async () => {
+  const island = await bed.island('always');
+  const { node, namespace } = island;
+  const placed = await bed.place(
+    island,
+    island.deployment('web', { replicas: 3 }),
+    island.budget('web', { minAvailable: 3, unhealthyPodEvictionPolicy: 'AlwaysAllow' }),
+  );
+  const unready = await makeUnready(island, placed[2], 2);
+  await bed.maintain(node);
+  const blocked = await bed.until(node, 'the ready ones are held up', ({ status }) => {
+    return status?.blockersTotal === 2 && status.drain?.pods?.gone === 1;
+  });
+  expect(bed.audit.accepted(namespace).map(({ uid }) => uid)).toEqual([unready.metadata.uid]);
+  expect(bed.audit.evictions(namespace, { uid: unready.metadata.uid })).toHaveLength(1);
+  expect(blocked.status?.blockers?.map(({ pod }) => pod.uid)).not.toContain(unready.metadata.uid);
+});
+
+test.concurrent('two budgets for one pod are named both, and one less is enough', async () => {
+  const island = await bed.island('several');
+  const { node, namespace } = island;
+  await bed.place(
+    island,
+    island.deployment('web', { replicas: 1 }),
+    island.budget('one', { app: 'web', maxUnavailable: 1 }),
+    island.budget('two', { app: 'web', maxUnavailable: 1 }),
+  );
+  await bed.maintain(node);
+  const blocked = await bed.untilSaid(node, 'DrainBlocked', 'True/MultiplePodDisruptionBudgets');
+  expect(blocked.status?.blockers?.[0]?.message).toContain(`${namespace}/one, ${namespace}/two`);
+  expect(bed.audit.accepted(namespace)).toHaveLength(0);
+  const asked = bed.audit.evictions(namespace).length;
+  expect(asked).toBeLessThanOrEqual(1);
+  await bed.kubectl.run(['delete', 'pdb', 'two', `--namespace=${namespace}`]);
+  await bed.untilSaid(node, 'Ready', 'True/Drained');
+});
