@@ -28,18 +28,30 @@ const evictionTimeoutMs = 60_000;
 // After no answer, or an answer that a look at the pod has to explain.
 const lookAgainMs = 1_000;
 
+/** What the latest plan of a node decided about its pods. */
+export interface EvictorWork {
+  readonly posts: readonly Post[];
+  readonly deletions: readonly Deletion[];
+  /** UIDs of all pods that may be asked to leave now, those that are underway included. */
+  readonly mayLeave: ReadonlySet<string>;
+}
+
 /** Carries out what the plan decided about pods, and remembers the answers. Returns at once; work goes on behind. */
 export class Evictor {
   readonly #options: EvictorOptions;
   readonly #running = new Set<Promise<void>>();
+  // By node, from the latest plan: what waits for its turn is not sent if an edit took it back meanwhile.
+  readonly #mayLeave = new Map<string, ReadonlySet<string>>();
 
   constructor(options: EvictorOptions) {
     this.#options = options;
   }
 
   /** Starts the requests; whatever must not be asked twice is noted before this returns. */
-  start(nodeName: string, posts: readonly Post[], deletions: readonly Deletion[], signal: AbortSignal): void {
+  start(nodeName: string, { posts, deletions, mayLeave }: EvictorWork, signal: AbortSignal): void {
     const { memory } = this.#options;
+    if (mayLeave.size > 0) this.#mayLeave.set(nodeName, mayLeave);
+    else this.#mayLeave.delete(nodeName);
     const lanes = new Map<string, Post[]>();
     for (const post of posts) {
       memory.inFlight.add(post.pod.metadata.uid);
@@ -95,8 +107,7 @@ export class Evictor {
     const { pod, lane } = post;
     await bucket.take(signal);
     if (post.readFirst && (await this.#hasLeft(pod, signal))) return 'open';
-    // What the watch showed meanwhile counts: a pod that is terminating is never posted.
-    if (!this.#options.isPresent(pod)) return 'open';
+    if (!this.#isStillDue(nodeName, pod)) return 'open';
     if (lane !== undefined) memory.reserve(lane, pod, clock.monotonic());
     const answer = await client.create<unknown>(evictionPath(pod), evictionBody(post), {
       signal,
@@ -109,11 +120,11 @@ export class Evictor {
   }
 
   async #delete(nodeName: string, deletion: Deletion, signal: AbortSignal): Promise<void> {
-    const { client, bucket, memory, isPresent } = this.#options;
+    const { client, bucket, memory } = this.#options;
     const { pod, gracePeriodSeconds } = deletion;
     try {
       await bucket.take(signal);
-      if (!isPresent(pod)) return;
+      if (!this.#isStillDue(nodeName, pod)) return;
       const answer = await client.delete<unknown>(podPath(pod), deleteOptions(pod, gracePeriodSeconds), {
         signal,
       });
@@ -125,6 +136,12 @@ export class Evictor {
       memory.inFlight.delete(pod.metadata.uid);
       this.#options.wakeNode(nodeName);
     }
+  }
+
+  /** What happened since the plan counts: a pod that is terminating, or that nobody wants to leave now, is let be. */
+  #isStillDue(nodeName: string, pod: Pod): boolean {
+    const wanted = this.#mayLeave.get(nodeName)?.has(pod.metadata.uid) ?? false;
+    return wanted && this.#options.isPresent(pod);
   }
 
   /** `closed`: the budget says no, so the others of its lane need not ask. */

@@ -7,7 +7,10 @@ import type { Plan, Snapshot, Tally } from './snapshot.ts';
 import type { Stance } from './stance.ts';
 import type { DrainFacts } from './status.ts';
 
-type DrainActions = Pick<Plan, 'posts' | 'deletions' | 'watchPods' | 'waitsFor' | 'tallies' | 'heldUpSince'>;
+type DrainActions = Pick<
+  Plan,
+  'posts' | 'deletions' | 'mayLeave' | 'watchPods' | 'waitsFor' | 'tallies' | 'heldUpSince'
+>;
 
 /** The part of a plan that is about pods. */
 export interface DrainPart {
@@ -24,6 +27,7 @@ export interface DrainPart {
 const nothing: DrainActions = {
   posts: [],
   deletions: [],
+  mayLeave: new Set(),
   watchPods: false,
   waitsFor: new Set(),
   tallies: new Map(),
@@ -68,6 +72,7 @@ export function planDrain(
     actions: (cordoned) => ({
       posts: cordoned ? evacuation.posts : [],
       deletions: cordoned ? evacuation.deletions : [],
+      mayLeave: cordoned ? evacuation.mayLeave : new Set(),
       watchPods: true,
       waitsFor: evacuation.waitsFor,
       tallies,

@@ -16,6 +16,8 @@ export interface Evacuator {
 }
 
 export interface Evacuation extends EvictionPlan {
+  /** UIDs of the pods that may be asked to leave now, those that are underway included. */
+  readonly mayLeave: ReadonlySet<string>;
   /** Wall-clock milliseconds at which a pod's budget will have refused it for long enough to be deleted. */
   readonly nextDeletionAt: number | undefined;
 }
@@ -50,14 +52,11 @@ export function planEvacuation(snapshot: Snapshot, evacuators: readonly Evacuato
     candidates.push({ pod, gracePeriodSeconds, mayBeDeleted, retryIntervalMs, heldUpBefore });
   }
   const { budgetsOf, memory, monotonic: now } = snapshot;
-  const plan = planEvictions({
-    candidates: ownPodLast(snapshot, candidates, evacuators),
-    budgetsOf,
-    memory,
-    now,
-  });
+  const going = ownPodLast(snapshot, candidates, evacuators);
+  const plan = planEvictions({ candidates: going, budgetsOf, memory, now });
   return {
     ...plan,
+    mayLeave: new Set(going.map(({ pod }) => pod.metadata.uid)),
     obstacles: new Map([...plan.obstacles, ...objections]),
     nextDeletionAt: dates.length > 0 ? Math.min(...dates) : undefined,
   };

@@ -69,7 +69,7 @@ export class Reconciler {
     watchPods(nodeName, work.watchPods);
     waitFor(nodeName, work.waitsFor);
     // First of all and before any wait: these rest on what the snapshot said of budgets and of other nodes' lanes.
-    evictor.start(nodeName, work.posts, work.deletions, signal);
+    evictor.start(nodeName, work, signal);
     if (work.wakeAfterMs !== undefined) wakeAfter(nodeName, work.wakeAfterMs);
     await this.#write(nodeName, snapshot, work, signal);
     if (snapshot.maintenances.length === 0 && work.verifyHolders.length === 0) memory.forget(nodeName);

@@ -94,6 +94,8 @@ export interface Plan {
   readonly nodeConditions: readonly NodeCondition[] | undefined;
   readonly posts: readonly Post[];
   readonly deletions: readonly Deletion[];
+  /** UIDs of all pods that may be asked to leave now, those that are underway included. */
+  readonly mayLeave: ReadonlySet<string>;
   /** Maintenances that are done with the node, or have to let go of it. */
   readonly dropFinalizers: readonly FinalizerWrite[];
   /** Names (and UIDs) on the node's record to look up on the API server. */
