@@ -47,6 +47,28 @@ async function makeUnready(island: Island, pod: Pod | undefined, healthyLeft: nu
   return pod;
 }
 
+/** What the API server itself says now, without anything being evicted. */
+async function serverAllows({ namespace }: Island, { metadata: { name } }: Pod): Promise<boolean> {
+  const { status } = await bed.api.request('POST', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name },
+    deleteOptions: { dryRun: ['All'] },
+  });
+  if (status !== 201 && status !== 429) throw new Error(`dry run of an eviction: ${status}`);
+  return status === 201;
+}
+
+/** Asserts that the server would evict these of the pods and refuse the others. */
+async function expectServerAllows(
+  island: Island,
+  pods: readonly Pod[],
+  ...allowed: readonly Pod[]
+): Promise<void> {
+  const answers = await Promise.all(pods.map(async (pod) => serverAllows(island, pod)));
+  expect(pods.filter((_, index) => answers[index])).toEqual(allowed);
+}
+
 test.concurrent('a held-up pod is named with what its budget needs and has; relaxed, it goes within a second', async () => {
   const island = await bed.island('relax');
   const { node, namespace } = island;
@@ -119,6 +141,7 @@ test.concurrent('an unready pod leaves under IfHealthyBudget while enough of the
     island.budget('web', { minAvailable: 2, unhealthyPodEvictionPolicy: 'IfHealthyBudget' }),
   );
   const unready = await makeUnready(island, placed[1], 2);
+  await expectServerAllows(island, placed, unready);
   await bed.cordon(island.spares[0] ?? ''); // its replacement stays Pending: nothing else may go
   await bed.maintain(node);
   await bed.until(node, 'the ready ones are held up', ({ status }) => {
@@ -139,6 +162,7 @@ test.concurrent('an unready pod is held up under IfHealthyBudget while too few a
     island.budget('web', { minAvailable: 3, unhealthyPodEvictionPolicy: 'IfHealthyBudget' }),
   );
   await makeUnready(island, placed[0], 2);
+  await expectServerAllows(island, placed);
   await bed.maintain(node);
   const blocked = await bed.until(node, 'all are held up', ({ status }) => status?.blockersTotal === 3);
   expect(blocked.status?.blockers?.map((blocker) => blocker.budget)).toEqual(
@@ -157,6 +181,7 @@ test.concurrent('an unready pod leaves under AlwaysAllow however few are healthy
     island.budget('web', { minAvailable: 3, unhealthyPodEvictionPolicy: 'AlwaysAllow' }),
   );
   const unready = await makeUnready(island, placed[2], 2);
+  await expectServerAllows(island, placed, unready);
   await bed.maintain(node);
   const blocked = await bed.until(node, 'the ready ones are held up', ({ status }) => {
     return status?.blockersTotal === 2 && status.drain?.pods?.gone === 1;

@@ -57,6 +57,7 @@ test.concurrent('what looks like ours and was there before stays', async () => {
     labels: {
       'node.kubernetes.io/exclude-from-external-load-balancers': '',
       'remediation.medik8s.io/exclude-from-remediation': 'true',
+      'haulout.dev/maintenance': 'true',
     },
     annotations: {
       'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'true',
@@ -65,6 +66,7 @@ test.concurrent('what looks like ours and was there before stays', async () => {
     taints: [
       { key: 'example.com/same', value: 'v', effect: 'NoSchedule' },
       { key: 'example.com/other', value: 'theirs', effect: 'NoSchedule' },
+      { key: 'haulout.dev/maintenance', effect: 'PreferNoSchedule' },
     ],
   });
   const before = await bed.snapshot(node);

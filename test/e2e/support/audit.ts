@@ -94,12 +94,16 @@ export class AuditLog {
     return this.#entries.length;
   }
 
-  /** All posts to the eviction API in a namespace, by whomever; of one pod where a UID or a name is given. */
+  /**
+   * All posts to the eviction API in a namespace, by whomever; of one pod where a UID or a name is given. Without the
+   * dry runs by which tests ask the server what it would do.
+   */
   evictions(namespace: string, pod?: { readonly uid?: string; readonly name?: string }): readonly Eviction[] {
     return this.entries({ verb: 'create', resource: 'pods', subresource: 'eviction', namespace })
       .map(toEviction)
       .filter(
         (one) =>
+          (one.byOperator || !one.dryRun) &&
           (pod?.uid === undefined || one.uid === pod.uid) &&
           (pod?.name === undefined || one.pod === pod.name),
       );
