@@ -1,0 +1,113 @@
+// Two replicas: one works, the other stands by and goes on.
+import { describe, expect, test } from '@jest/globals';
+import { as } from '../../hack/cluster/lib/untyped.ts';
+import type { NodeMaintenanceStatus } from '../../src/api/types.generated.ts';
+import { ownTestBed } from './support/beds.ts';
+import { OPERATOR_NAMESPACE } from './support/install.ts';
+import type { Island } from './support/island.ts';
+import type { OperatorProcess } from './support/operator-process.ts';
+
+interface Lease {
+  readonly spec: { readonly holderIdentity?: string; readonly leaseTransitions?: number };
+}
+
+const LEASE_PATH = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/haulout`;
+/** The Lease runs out 15 s after its last renewal, and a standby looks every 2 s. */
+const TAKE_OVER_MS = 20_000;
+/** Given back, it is taken at the standby's next look. */
+const HAND_OVER_MS = 4000;
+
+const bed = ownTestBed(import.meta.filename);
+
+describe('two replicas', () => {
+  let leader: OperatorProcess;
+  let standby: OperatorProcess;
+
+  test('the standby is ready without the Lease', async () => {
+    leader = await bed.startOperator({ name: 'replica-1', identity: 'replica-1' });
+    await holder('replica-1', 10_000);
+    standby = await bed.startOperator({ name: 'replica-2', identity: 'replica-2' });
+    expect(await holderNow()).toBe('replica-1');
+    expect((await standby.http('/readyz'))?.status).toBe(200);
+    expect(await leadership(leader)).toBe(1);
+    expect(await leadership(standby)).toBe(0);
+  });
+
+  test('the leader is killed: the other one goes on with the drain', async () => {
+    const island = await slowIsland('killed');
+    const before = await bed.snapshot(island.node);
+    const maintenance = await bed.maintain(island.node);
+    const begun = await underway(island, maintenance);
+
+    await leader.kill();
+    const killedAt = Date.now();
+    await holder('replica-2', TAKE_OVER_MS);
+    expect(await leadership(standby)).toBe(1);
+    const drained = await bed.untilSaid(maintenance, 'Drained', 'True/Drained', { timeoutMs: 60_000 });
+
+    expect(drained.status?.startTime).toBe(begun.startTime);
+    expect(drained.status?.drain?.startTime).toBe(begun.drain?.startTime);
+    expect(drained.status?.drain?.pods).toMatchObject({ total: LANE_PODS, gone: LANE_PODS, remaining: 0 });
+    const accepted = bed.audit.accepted(island.namespace);
+    expect(new Set(accepted.map(({ uid }) => uid)).size).toBe(accepted.length);
+    expect(accepted).toHaveLength(LANE_PODS);
+    expect(accepted.some(({ askedAt }) => askedAt < killedAt)).toBe(true);
+    expect(accepted.some(({ askedAt }) => askedAt > killedAt)).toBe(true);
+    await bed.endMaintenance(maintenance);
+    expect(await bed.snapshot(island.node)).toEqual(before);
+  });
+
+  test('SIGTERM hands over at once', async () => {
+    const successor = await bed.startOperator({ name: 'replica-3', identity: 'replica-3' });
+    const island = await slowIsland('handed-over');
+    const maintenance = await bed.maintain(island.node);
+    const begun = await underway(island, maintenance);
+
+    const stopped = standby.stop();
+    await holder('replica-3', HAND_OVER_MS);
+    expect(await stopped).toEqual({ code: 0, signal: null });
+    expect(await leadership(successor)).toBe(1);
+    const drained = await bed.untilSaid(maintenance, 'Drained', 'True/Drained', { timeoutMs: 60_000 });
+
+    expect(drained.status?.startTime).toBe(begun.startTime);
+    expect(drained.status?.drain?.pods).toMatchObject({ total: LANE_PODS, gone: LANE_PODS, remaining: 0 });
+    expect(bed.audit.accepted(island.namespace)).toHaveLength(LANE_PODS);
+    await bed.endMaintenance(maintenance);
+  });
+});
+
+const LANE_PODS = 6;
+
+/** Its pods leave one after the other, so that there is time to change the leader meanwhile. */
+async function slowIsland(name: string): Promise<Island> {
+  const island = await bed.island(name);
+  const budget = island.budget('web', { maxUnavailable: 1 });
+  await bed.place(island, island.deployment('web', { replicas: LANE_PODS, stopsIn: '1s' }), budget);
+  return island;
+}
+
+/** Waits until some pods have been evicted and others have not. */
+async function underway(island: Island, maintenance: string): Promise<NodeMaintenanceStatus> {
+  const { status } = await bed.until(maintenance, 'two pods have been evicted', () => {
+    const { length } = bed.audit.accepted(island.namespace);
+    return length >= 2;
+  });
+  expect(bed.audit.accepted(island.namespace).length).toBeLessThan(LANE_PODS);
+  return status ?? {};
+}
+
+async function holderNow(): Promise<string> {
+  return (await bed.api.get<Lease>(LEASE_PATH)).spec.holderIdentity ?? '';
+}
+
+async function holder(identity: string, timeoutMs: number): Promise<void> {
+  await bed.eventually(`${identity} holds the Lease`, async () => (await holderNow()) === identity, {
+    timeoutMs,
+  });
+}
+
+/** What its metrics say. */
+async function leadership(operator: OperatorProcess): Promise<number> {
+  const text = (await (await operator.http('/metrics'))?.text()) ?? '';
+  return Number(as<[string, string] | null>(/^haulout_leader (\d+)$/m.exec(text))?.[1] ?? Number.NaN);
+}

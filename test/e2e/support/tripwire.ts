@@ -1,0 +1,171 @@
+/**
+ * A reverse proxy before the API server that stops at a chosen write: the operator can be killed exactly there, with
+ * the write not sent, or carried out and never answered.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from 'node:http2';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { createAuthority, createCertificate } from '../../../hack/cluster/lib/certificates.ts';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
+
+/** `before`: the write never reaches the API server. `after`: it is carried out, and its answer never arrives. */
+export type TripMoment = 'before' | 'after';
+
+export interface Trip {
+  readonly moment: TripMoment;
+  /** The write that it stopped at, as `METHOD path`. */
+  readonly write: string;
+}
+
+interface Armed {
+  /** How many more writes pass. */
+  left: number;
+  readonly moment: TripMoment;
+  readonly tripped: (trip: Trip) => void;
+}
+
+interface KubeconfigDocument {
+  clusters: { cluster: Record<string, string> }[];
+}
+
+const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+/** The Lease and events are no part of the work that a restart goes on with. */
+const ASIDE = /^\/apis\/(coordination\.k8s\.io|events\.k8s\.io)\//;
+/** Of HTTP/1.1 connections; HTTP/2 has no such headers. */
+const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'proxy-connection']);
+
+export class Tripwire {
+  /** For the operator: its own kubeconfig with this proxy for a server. */
+  readonly kubeconfig: string;
+  readonly #server: Http2SecureServer;
+  readonly #upstream: URL;
+  readonly #agent: Agent;
+  #armed: Armed | undefined;
+
+  /** Resolves when it listens. `dir` gets the kubeconfig. */
+  static async start(operatorKubeconfig: string, dir: string): Promise<Tripwire> {
+    const document = as<KubeconfigDocument>(parse(readFileSync(operatorKubeconfig, 'utf8')));
+    const cluster = document.clusters[0]?.cluster ?? {};
+    // A name of its own: a leaf that is called like its issuer counts as self-signed.
+    const authority = createAuthority('tripwire-ca');
+    const { certificate, key } = createCertificate(authority, {
+      commonName: 'tripwire',
+      ipAddresses: ['127.0.0.1'],
+    });
+    const server = createSecureServer({ cert: certificate, key, allowHTTP1: true });
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const upstream = { server: cluster['server'] ?? '', ca: cluster['certificate-authority-data'] ?? '' };
+    cluster['server'] = `https://127.0.0.1:${as<AddressInfo>(server.address()).port}`;
+    cluster['certificate-authority-data'] = Buffer.from(authority.certificate).toString('base64');
+    const kubeconfig = join(dir, 'tripwire.kubeconfig');
+    writeFileSync(kubeconfig, stringify(document), { mode: 0o600 });
+    return new Tripwire(server, kubeconfig, upstream);
+  }
+
+  private constructor(
+    server: Http2SecureServer,
+    kubeconfig: string,
+    upstream: { readonly server: string; readonly ca: string },
+  ) {
+    this.kubeconfig = kubeconfig;
+    this.#server = server;
+    this.#upstream = new URL(upstream.server);
+    this.#agent = new Agent({ keepAlive: true, ca: Buffer.from(upstream.ca, 'base64') });
+    server.on('request', (incoming, outgoing) => this.#serve(incoming, outgoing));
+  }
+
+  /** Trips at the `nth` write from now on; at most one trip is armed at a time. */
+  async trip(nth: number, moment: TripMoment): Promise<Trip> {
+    return new Promise((tripped) => {
+      this.#armed = { left: nth - 1, moment, tripped };
+    });
+  }
+
+  disarm(): void {
+    this.#armed = undefined;
+  }
+
+  async stop(): Promise<void> {
+    this.#agent.destroy();
+    this.#server.close();
+    return Promise.resolve();
+  }
+
+  #serve(incoming: Http2ServerRequest, outgoing: Http2ServerResponse): void {
+    const trip = this.#decide(incoming);
+    const write = `${incoming.method} ${incoming.url}`;
+    const chunks: Buffer[] = [];
+    incoming.on('error', () => undefined);
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      if (trip?.moment === 'before') {
+        trip.tripped({ moment: 'before', write });
+        return;
+      }
+      this.#forward(
+        incoming,
+        Buffer.concat(chunks),
+        outgoing,
+        trip && (() => trip.tripped({ moment: 'after', write })),
+      );
+    });
+  }
+
+  /** The trip that this request sets off. */
+  #decide({ method, url }: Http2ServerRequest): Armed | undefined {
+    const armed = this.#armed;
+    if (!armed || !WRITES.has(method) || ASIDE.test(url)) return undefined;
+    if (armed.left-- > 0) return undefined;
+    this.#armed = undefined;
+    return armed;
+  }
+
+  #forward(
+    incoming: Http2ServerRequest,
+    body: Buffer,
+    outgoing: Http2ServerResponse,
+    tripped: (() => void) | undefined,
+  ): void {
+    const headers = Object.fromEntries(
+      Object.entries(incoming.headers).filter(([name]) => !name.startsWith(':') && !HOP_BY_HOP.has(name)),
+    );
+    const upstream = request(
+      new URL(incoming.url, this.#upstream),
+      { method: incoming.method, headers: { ...headers, host: this.#upstream.host }, agent: this.#agent },
+      (answer) => {
+        if (tripped === undefined) this.#answer(answer, outgoing);
+        else {
+          answer.resume();
+          answer.once('end', tripped);
+        }
+      },
+    );
+    upstream.on('error', () => outgoing.destroy());
+    // A watch whose client has died must not go on at the API server. Writes on the wire do, so that each has either
+    // happened or not: one that is cut off in the middle of an eviction has spent the budget and evicted nobody, and
+    // the disruption controller takes two minutes to notice.
+    outgoing.on('close', () => {
+      if (!outgoing.writableEnded && !WRITES.has(incoming.method)) upstream.destroy();
+    });
+    upstream.end(body);
+  }
+
+  #answer(answer: IncomingMessage, outgoing: Http2ServerResponse): void {
+    const headers = Object.entries(answer.headers).filter(([name]) => !HOP_BY_HOP.has(name));
+    outgoing.writeHead(answer.statusCode ?? 502, as<Record<string, string>>(Object.fromEntries(headers)));
+    answer.pipe(outgoing);
+    answer.on('error', () => outgoing.destroy());
+  }
+}
