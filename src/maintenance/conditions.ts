@@ -1,8 +1,11 @@
-import type { StatusCondition } from '../api/types.generated.ts';
+import type { NodeMaintenanceStatus, StatusCondition } from '../api/types.generated.ts';
 import { timestamp } from './drain-clock.ts';
 
 export type ConditionType = 'Ready' | 'Cordoned' | 'Drained' | 'DrainBlocked' | 'Reconciling' | 'Stalled';
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
+
+/** Status, reason and message. */
+export type SaidCondition = readonly [ConditionStatus, string, string];
 
 /** A condition as it should be now; when it last flipped comes from the status before. */
 export interface WantedCondition {
@@ -33,6 +36,18 @@ export function setConditions(
     };
   });
 }
+
+/**
+ * Whether the node was really marked, and not only about to be: the mirror of the record is written first. Holds until
+ * the node has been put back, through every repair, so that nobody can lose the record by removing it.
+ */
+export function wasCordoned(status: NodeMaintenanceStatus | undefined): boolean {
+  const cordoned = findCondition(status?.conditions, 'Cordoned');
+  return cordoned?.status === 'True' || repairReasons.includes(cordoned?.reason ?? '');
+}
+
+/** Reasons for which a node that was marked is not as it should be for the moment. */
+const repairReasons: readonly string[] = ['Updating', 'UncordonedByHand'];
 
 export function findCondition(conditions: readonly StatusCondition[] | undefined, type: ConditionType) {
   return conditions?.find((condition) => condition.type === type);

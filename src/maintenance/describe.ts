@@ -1,6 +1,12 @@
-import type { ConditionStatus, ConditionType, WantedCondition } from './conditions.ts';
-import { podName } from './pods.ts';
-import type { DrainFacts, StatusFacts } from './status.ts';
+import {
+  type ConditionType,
+  type SaidCondition,
+  type WantedCondition,
+  findCondition,
+  wasCordoned,
+} from './conditions.ts';
+import { blockedWords, drainedMessage, drainedWords, left } from './drain-words.ts';
+import { type StatusFacts, isLettingGo } from './status.ts';
 
 // The words of the status: phase, conditions, reasons and messages. docs/conditions.md lists the reasons.
 
@@ -14,10 +20,10 @@ export interface Description {
 
 interface Words {
   readonly phase: string;
-  readonly ready: readonly [ConditionStatus, string, string];
-  readonly cordoned: readonly [ConditionStatus, string, string];
-  readonly drained: readonly [ConditionStatus, string, string];
-  readonly blocked?: readonly [ConditionStatus, string, string];
+  readonly ready: SaidCondition;
+  readonly cordoned: SaidCondition;
+  readonly drained: SaidCondition;
+  readonly blocked?: SaidCondition;
   /** Reason and message come from Ready. */
   readonly reconciling?: boolean;
   /** The reason, where it differs from Ready's; the message comes from Ready. */
@@ -40,7 +46,7 @@ export function describe(facts: StatusFacts): Description {
   };
 }
 
-function condition(type: ConditionType, [status, reason, message]: Words['ready']): WantedCondition {
+function condition(type: ConditionType, [status, reason, message]: SaidCondition): WantedCondition {
   return { type, status, reason, message };
 }
 
@@ -50,12 +56,7 @@ function choose(facts: StatusFacts): Words {
   switch (stance.kind) {
     case 'restoring': {
       const message = `node ${nodeName} is being put back as it was${problem(facts)}`;
-      return {
-        ...unknownNode('Restoring', message),
-        phase: 'Restoring',
-        ready: ['False', 'Restoring', message],
-        reconciling: true,
-      };
+      return { ...unknownNode('Restoring', message), ...lettingGo(facts, message) };
     }
     case 'nodeNotFound': {
       const message = `there is no node ${nodeName}; check spec.nodeName, or let the node join`;
@@ -91,20 +92,34 @@ function choose(facts: StatusFacts): Words {
         ),
         reconciling: true,
       };
-    case 'announced':
-      return {
+    case 'announced': {
+      const announced = `the maintenance of node ${nodeName} is announced; nodeDrainPolicy Ignore changes nothing on it`;
+      const words: Words = {
         phase: 'UnderMaintenance',
-        ready: [
-          'True',
-          'Announced',
-          `the maintenance of node ${nodeName} is announced; nodeDrainPolicy Ignore changes nothing on it`,
-        ],
+        ready: ['True', 'Announced', announced],
         cordoned: ['False', 'PolicyIgnore', 'nodeDrainPolicy Ignore does not cordon'],
         drained: ['False', 'PolicyDoesNotDrain', 'nodeDrainPolicy Ignore does not drain'],
       };
+      const message = `node ${nodeName} is being put back as it was, as nodeDrainPolicy is Ignore now${problem(facts)}`;
+      return isLettingGo(facts) ? { ...words, ...lettingGo(facts, message) } : words;
+    }
     case 'holding':
       return stance.evacuates ? evacuating(facts) : cordonOnly(facts);
   }
+}
+
+/** Cordoned says what the node is, not what is wanted: as long as our marks are on it, the record is still needed. */
+function lettingGo(
+  facts: StatusFacts,
+  message: string,
+): Pick<Words, 'phase' | 'ready' | 'cordoned' | 'reconciling'> {
+  const { stance } = facts;
+  const before = findCondition(stance.maintenance.status?.conditions, 'Cordoned');
+  const cordoned: SaidCondition =
+    before && isLettingGo(facts)
+      ? [before.status, before.reason, before.message]
+      : ['False', 'Restored', `nothing of this maintenance is on node ${stance.spec.nodeName} any more`];
+  return { phase: 'Restoring', ready: ['False', 'Restoring', message], cordoned, reconciling: true };
 }
 
 function unknownNode(reason: string, message: string): Pick<Words, 'cordoned' | 'drained' | 'blocked'> {
@@ -124,7 +139,7 @@ function pending(reason: string, message: string): Words {
   };
 }
 
-function cordonedWords(facts: StatusFacts): Words['cordoned'] {
+function cordonedWords(facts: StatusFacts): SaidCondition {
   const { stance, nodeSettled, uncordonedByHand, foreignTaints } = facts;
   const { nodeName } = stance.spec;
   if (uncordonedByHand)
@@ -133,6 +148,8 @@ function cordonedWords(facts: StatusFacts): Words['cordoned'] {
       'UncordonedByHand',
       `somebody made node ${nodeName} schedulable; it is being cordoned again`,
     ];
+  if (!nodeSettled && isHeldAlready(facts))
+    return ['False', 'Updating', `node ${nodeName} is being brought up to date${problem(facts)}`];
   if (!nodeSettled)
     return ['False', 'Cordoning', `node ${nodeName} is being cordoned and marked${problem(facts)}`];
   const foreign =
@@ -142,12 +159,23 @@ function cordonedWords(facts: StatusFacts): Words['cordoned'] {
   return ['True', 'Cordoned', `node ${nodeName} is unschedulable and marked${foreign}`];
 }
 
+/** What is missing on the node is a repair or an edit, not the beginning. */
+function isHeldAlready({ stance, node }: StatusFacts): boolean {
+  const { status } = stance.maintenance;
+  return status?.node?.uid === node?.metadata.uid && wasCordoned(status);
+}
+
+/** A repair does not look like a beginning. */
+function unsettledPhase(facts: StatusFacts): string {
+  return (isHeldAlready(facts) ? facts.stance.maintenance.status?.phase : undefined) ?? 'Pending';
+}
+
 function cordonOnly(facts: StatusFacts): Words {
   const cordoned = cordonedWords(facts);
   const settled = cordoned[0] === 'True';
   const { nodeName, nodeDrainPolicy } = facts.stance.spec;
   return {
-    phase: settled ? 'UnderMaintenance' : 'Pending',
+    phase: settled ? 'UnderMaintenance' : unsettledPhase(facts),
     ready: settled
       ? [
           'True',
@@ -165,12 +193,12 @@ function evacuating(facts: StatusFacts): Words {
   const cordoned = cordonedWords(facts);
   const { stance, drain } = facts;
   const settled = cordoned[0] === 'True';
-  const checking: Words['drained'] = ['Unknown', 'Checking', 'the pods of the node are not known yet'];
+  const checking: SaidCondition = ['Unknown', 'Checking', 'the pods of the node are not known yet'];
   const invalid = stance.invalid;
   if (!drain) {
-    const ready: Words['ready'] = settled ? ['False', 'Draining', checking[2]] : cordoned;
+    const ready: SaidCondition = settled ? ['False', 'Draining', checking[2]] : cordoned;
     return {
-      phase: settled ? 'Draining' : 'Pending',
+      phase: settled ? 'Draining' : unsettledPhase(facts),
       ready,
       cordoned,
       drained: checking,
@@ -195,9 +223,9 @@ function evacuating(facts: StatusFacts): Words {
     return { ...base, phase: 'Failed', ready: ['False', 'DrainFailed', message], stalled: 'DrainFailed' };
   }
   if (drain.view.remaining.length === 0 && settled) {
-    return { ...base, phase: 'UnderMaintenance', ready: ['True', 'Drained', drainedMessage(facts, drain)] };
+    return { ...base, phase: 'UnderMaintenance', ready: ['True', 'Drained', drainedMessage(drain)] };
   }
-  const phase = settled || facts.uncordonedByHand ? 'Draining' : 'Pending';
+  const phase = settled ? 'Draining' : unsettledPhase(facts);
   if (stance.spec.suspend) {
     return {
       ...base,
@@ -213,67 +241,6 @@ function evacuating(facts: StatusFacts): Words {
     ready: ['False', reason, `${left(drain)}${blocked ? `. ${blocked[2]}` : ''}`],
     reconciling: true,
   };
-}
-
-function drainedWords({ view }: DrainFacts): Words['drained'] {
-  if (view.remaining.length > 0) {
-    return [
-      'False',
-      'PodsRemaining',
-      `${count(view.remaining.length, 'pod')} ${view.remaining.length === 1 ? 'has' : 'have'} to leave`,
-    ];
-  }
-  if (view.kept.length > 0) {
-    return [
-      'False',
-      'PodsKept',
-      `${count(view.kept.length, 'pod')} left alone as podSelector or Skip says: ${names(view.kept.map(podName))}`,
-    ];
-  }
-  return [
-    'True',
-    'Drained',
-    'nothing is left but DaemonSet and mirror pods and pods that are no longer waited for',
-  ];
-}
-
-function drainedMessage({ stance }: StatusFacts, { view, gone }: DrainFacts): string {
-  const kept =
-    view.kept.length > 0 ? `; left alone as podSelector or Skip says: ${names(view.kept.map(podName))}` : '';
-  const abandoned =
-    view.abandoned.length > 0
-      ? `; no longer waited for, because the node is not Ready: ${names(view.abandoned.map(podName))}`
-      : '';
-  return `node ${stance.spec.nodeName} is drained, ${count(gone, 'pod')} gone${kept}${abandoned}`;
-}
-
-function blockedWords({ blockers }: DrainFacts): Words['blocked'] {
-  const [first] = blockers;
-  if (!first) return undefined;
-  const causes = [...new Set(blockers.map(({ cause }) => cause))];
-  const lines = causes.slice(0, 5).map((cause) => {
-    const group = blockers.filter((blocker) => blocker.cause === cause);
-    const message = group[0]?.message ?? '';
-    return `${cause}: ${names(group.map(({ pod }) => `${pod.namespace}/${pod.name}`))}: ${message}`;
-  });
-
-  return ['True', first.cause, `${count(blockers.length, 'pod')} cannot leave now. ${lines.join('. ')}`];
-}
-
-function left({ view, gone }: DrainFacts): string {
-  const remaining = view.remaining.length;
-  const terminating = view.terminating > 0 ? `, ${view.terminating} of them terminating` : '';
-  return `${gone} of ${count(gone + remaining, 'pod')} gone, ${remaining} left${terminating}`;
-}
-
-/** Three at most, so that a line stays a line. */
-function names(all: readonly string[]): string {
-  const shown = all.toSorted().slice(0, 3).join(', ');
-  return all.length > 3 ? `${shown} and ${all.length - 3} more` : shown;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 function problem({ nodeWriteProblem }: StatusFacts): string {

@@ -1,5 +1,6 @@
 import { maintenanceAnnotation, maintenanceLabel, maintenanceTaintKey } from '../api/names.ts';
 import type { NodeMaintenance } from '../api/types.generated.ts';
+import { wasCordoned } from './conditions.ts';
 import type { Node } from '../kube/types.ts';
 import {
   type NodeRecord,
@@ -60,10 +61,4 @@ export function restorable(node: Node, { restoreData, damaged }: FoundRecord): R
 function looksHeld(node: Node): boolean {
   const labelled = node.metadata.labels?.[maintenanceLabel] !== undefined;
   return labelled || taintsOf(node).some((taint) => taint.key === maintenanceTaintKey);
-}
-
-function wasCordoned(status: NodeMaintenance['status']): boolean {
-  return (
-    status?.conditions?.some(({ type, status: value }) => type === 'Cordoned' && value === 'True') ?? false
-  );
 }

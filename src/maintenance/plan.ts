@@ -4,13 +4,14 @@ import type { Node } from '../kube/types.ts';
 import { type MaintenanceState, conditionsDiffer, desiredNodeConditions } from '../node/conditions.ts';
 import type { Holder } from '../node/marks.ts';
 import { type NodeChange, planNodeChange } from '../node/patch.ts';
+import { findCondition } from './conditions.ts';
 import { finalizerEvents, nodeEvents, statusEvents } from './announcements.ts';
 import { type DrainPart, noDrain, planDrain } from './drain.ts';
 import { type Guard, planGuard } from './guard.ts';
-import { findRecord, restorable } from './node-record.ts';
+import { type FoundRecord, findRecord, restorable } from './node-record.ts';
 import type { FinalizerWrite, Plan, Snapshot, StatusWrite } from './snapshot.ts';
 import { type Stance, hasFinalizer, takeStance } from './stance.ts';
-import { computeStatus } from './status.ts';
+import { type DrainFacts, computeStatus } from './status.ts';
 import { isUrgent, sameStatus } from './status-diff.ts';
 import { nodeNotFoundStalledMs } from './describe.ts';
 import { unverifiedHolders } from './holders.ts';
@@ -46,10 +47,8 @@ class NodePlanner {
     const found = findRecord(this.#node, maintenances, memory.lastRecord);
     const verifyHolders = unverifiedHolders(found.holders, maintenances, memory.absentHolders);
     const mayTouchNode = verifyHolders.length === 0;
-    // Without its finalizer a maintenance does not hold anything yet: nobody would put the node back.
-    const ready = this.#stances.filter(
-      ({ kind, maintenance }) => kind === 'restoring' || hasFinalizer(maintenance),
-    );
+    // Without its finalizer a maintenance does not hold anything yet, or any more.
+    const ready = this.#stances.filter(({ maintenance }) => hasFinalizer(maintenance));
     const holding = ready.filter(({ kind }) => kind === 'holding');
     const drain = this.#drain(holding);
     const guard = planGuard(
@@ -58,15 +57,13 @@ class NodePlanner {
       drain.remaining,
       now,
     );
-    const change = planNodeChange(
-      this.#node,
-      holding.map(asHolder),
-      restorable(this.#node, found),
-      guard.wanted,
-    );
+    const change = this.#change(found, holding, guard);
     const recordonLater = change.uncordonedByHand && memory.recordonAt > this.#snapshot.monotonic;
-    const nodePatch = mayTouchNode && !recordonLater ? change.patch : undefined;
-    const states = desiredNodeConditions(ready.flatMap((stance) => stateOf(stance, drain)));
+    const overdue = this.#stances.some((stance) => isRestoring(stance) && now >= releaseTime(stance));
+    // What failed before, and would fail again, does not stand in the way of the release.
+    const tryNode = mayTouchNode && !recordonLater && !(overdue && memory.nodeWriteProblem !== undefined);
+    const nodePatch = tryNode ? change.patch : undefined;
+    const states = desiredNodeConditions(ready.flatMap((stance) => stateOf(stance, this.#node, drain)));
     const conditions = conditionsDiffer(this.#node, states) ? states : undefined;
     const dropFinalizers = this.#finished(
       ready,
@@ -81,7 +78,7 @@ class NodePlanner {
       nodePatch,
       recordon: change.uncordonedByHand,
       nodeEvents: nodeEvents(this.#node, change, found, holding, nodePatch !== undefined),
-      nodeConditions: conditions,
+      nodeConditions: overdue ? undefined : conditions,
       dropFinalizers,
       verifyHolders,
       waitsForTurn: this.#stances.some(({ kind }) => kind === 'waitingForTurn'),
@@ -93,9 +90,17 @@ class NodePlanner {
     const evacuating = holding.filter(({ evacuates }) => evacuates);
     // Whoever wants the node evacuated has a say about protections, whether or not it has begun.
     const silent = this.#stances.filter(
-      (stance) => stance.kind === 'suspended' && stance.spec.nodeDrainPolicy === 'Evacuate',
+      ({ kind, spec }) =>
+        (kind === 'suspended' || kind === 'waitingForTurn') && spec.nodeDrainPolicy === 'Evacuate',
     );
     return evacuating.length > 0 ? planDrain(this.#snapshot, this.#node, evacuating, silent) : noDrain;
+  }
+
+  #change(found: FoundRecord, holding: readonly Stance[], guard: Guard): NodeChange {
+    const record = restorable(this.#node, found);
+    const change = planNodeChange(this.#node, holding.map(asHolder), record, guard.wanted);
+    // With the record lost for good nobody can tell that the node was ever cordoned.
+    return { ...change, uncordonedByHand: change.uncordonedByHand && found.restoreData !== undefined };
   }
 
   #isCordoned(change: NodeChange): boolean {
@@ -105,7 +110,8 @@ class NodePlanner {
   /** A status that says what is wanted comes before anything is done about it. */
   #allObserved(): boolean {
     return this.#stances.every(
-      ({ maintenance: { metadata, status } }) => status?.observedGeneration === metadata.generation,
+      ({ kind, maintenance: { metadata, status } }) =>
+        kind === 'restoring' || status?.observedGeneration === metadata.generation,
     );
   }
 
@@ -225,15 +231,30 @@ function asHolder({ maintenance, spec, evacuates }: Stance): Holder {
   };
 }
 
-function stateOf(stance: Stance, drain: DrainPart): MaintenanceState[] {
+function stateOf(stance: Stance, node: Node, drain: DrainPart): MaintenanceState[] {
   if (isRestoring(stance)) return [];
   const { metadata } = stance.maintenance;
   const base = { name: metadata.name, reason: stance.spec.reason ?? '' };
   if (stance.kind !== 'holding') return [{ ...base, state: 'planned' }];
   if (!stance.evacuates) return [{ ...base, state: 'inProgress' }];
-  const facts = drain.facts.get(stance);
-  const empty = facts?.view.remaining.length === 0;
-  return [{ ...base, state: !empty ? 'draining' : facts.view.kept.length > 0 ? 'inProgress' : 'drained' }];
+  return [{ ...base, state: drainState(stance, node, drain.facts.get(stance)) }];
+}
+
+function drainState(
+  { maintenance: { status }, spec }: Stance,
+  node: Node,
+  facts: DrainFacts | undefined,
+): MaintenanceState['state'] {
+  if (!facts) {
+    // A process that has just started goes on with what the one before it said of this node.
+    const drained =
+      status?.node?.uid === node.metadata.uid ? findCondition(status.conditions, 'Drained') : undefined;
+    if (drained?.status === 'True') return 'drained';
+    const rests = spec.suspend || drained?.reason === 'PodsKept' || status?.drain?.failure !== undefined;
+    return rests ? 'inProgress' : 'draining';
+  }
+  if (facts.view.remaining.length > 0) return facts.clock.active ? 'draining' : 'inProgress';
+  return facts.view.kept.length > 0 ? 'inProgress' : 'drained';
 }
 
 function isRestoring({ kind }: Stance): boolean {

@@ -5,6 +5,7 @@ import { parseSelector } from '../api/selector.ts';
 import type { NodeMaintenance } from '../api/types.generated.ts';
 import type { PodPolicies } from '../drain/filters.ts';
 import type { Node } from '../kube/types.ts';
+import { wasCordoned } from './conditions.ts';
 
 /** What one maintenance is about at this moment, before any pod is looked at. */
 export type StanceKind =
@@ -80,7 +81,8 @@ function stanceKind(
   if (spec.nodeDrainPolicy === 'Ignore') return 'announced';
   const hasIt = had === node.metadata.uid && maintenance.status?.node?.before !== undefined;
   if (spec.suspend && !hasIt) return 'suspended';
-  return admitted ? 'holding' : 'waitingForTurn';
+  // Whoever lost the node's record by somebody's hand has not lost its turn.
+  return admitted || (hasIt && wasCordoned(maintenance.status)) ? 'holding' : 'waitingForTurn';
 }
 
 /** Whether the maintenance may touch the node: without its finalizer nobody would put the node back. */

@@ -38,13 +38,16 @@ export function computeStatus(facts: StatusFacts): NodeMaintenanceStatus {
   const { metadata, status: previous } = stance.maintenance;
   const begun = stance.kind === 'announced' || stance.kind === 'holding';
   const sameNode = node === undefined || previous?.node?.uid === node.metadata.uid;
+  if (previous && sameNode && goesOnUnseen(facts)) return previous;
   const { phase, conditions } = describe(facts);
   const startTime = begun
     ? ((sameNode ? previous?.startTime : undefined) ?? timestamp(now))
     : previous?.startTime;
-  const nodeStatus = begun && node ? nodeMirror(node, facts.restoreData) : previous?.node;
-  const drain = drainStatus(facts);
-  const blockers = facts.drain?.blockers ?? [];
+  const mirrors = begun && node && !(sameNode && isLettingGo(facts));
+  const nodeStatus = mirrors ? nodeMirror(node, facts.restoreData) : previous?.node;
+  const drain = drainStatus(facts, sameNode);
+  // Since when pods are held up must survive a restart, and the first plans after it do not know the pods yet.
+  const blockers = facts.drain?.blockers ?? (sameNode && stance.evacuates ? (previous?.blockers ?? []) : []);
   return {
     ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
     phase,
@@ -55,6 +58,24 @@ export function computeStatus(facts: StatusFacts): NodeMaintenanceStatus {
     blockersTotal: blockers.length,
     conditions: setConditions(previous?.conditions ?? [], conditions, metadata.generation, now),
   };
+}
+
+/** A process that has just started does not know the pods yet, and has nothing to say until it does. */
+function goesOnUnseen({ stance, nodeSettled, drain }: StatusFacts): boolean {
+  const { metadata, status } = stance.maintenance;
+  return (
+    drain === undefined &&
+    stance.evacuates &&
+    nodeSettled &&
+    status?.drain !== undefined &&
+    status.observedGeneration === metadata.generation
+  );
+}
+
+/** What it put on the node is still there, although it does not want it any more. */
+export function isLettingGo({ stance, nodeSettled }: StatusFacts): boolean {
+  const leaves = stance.kind === 'announced' || stance.kind === 'restoring';
+  return leaves && !nodeSettled && stance.maintenance.status?.node?.before !== undefined;
 }
 
 function nodeMirror(
@@ -68,8 +89,9 @@ function nodeMirror(
   return { uid, before: restoreData.before, added };
 }
 
-function drainStatus({ stance, drain }: StatusFacts): NodeMaintenanceStatus['drain'] {
-  const previous = stance.maintenance.status?.drain;
+function drainStatus({ stance, drain }: StatusFacts, sameNode: boolean): NodeMaintenanceStatus['drain'] {
+  // What was done on another node of the same name says nothing about this one.
+  const previous = sameNode ? stance.maintenance.status?.drain : undefined;
   if (!drain) return stance.evacuates || stance.kind === 'restoring' ? previous : undefined;
   const { view, clock, gone } = drain;
   const remaining = view.remaining.length;

@@ -1,0 +1,70 @@
+import type { SaidCondition } from './conditions.ts';
+import { podName } from './pods.ts';
+import type { DrainFacts } from './status.ts';
+
+// What the status says about pods.
+
+/** Condition Drained. */
+export function drainedWords({ view }: DrainFacts): SaidCondition {
+  if (view.remaining.length > 0) {
+    return [
+      'False',
+      'PodsRemaining',
+      `${count(view.remaining.length, 'pod')} ${view.remaining.length === 1 ? 'has' : 'have'} to leave`,
+    ];
+  }
+  if (view.kept.length > 0) {
+    return [
+      'False',
+      'PodsKept',
+      `${count(view.kept.length, 'pod')} left alone as podSelector or Skip says: ${names(view.kept.map(podName))}`,
+    ];
+  }
+  return [
+    'True',
+    'Drained',
+    'nothing is left but DaemonSet and mirror pods and pods that are no longer waited for',
+  ];
+}
+
+/** Ready's message when all that has to leave has left. */
+export function drainedMessage({ stance, view, gone }: DrainFacts): string {
+  const kept =
+    view.kept.length > 0 ? `; left alone as podSelector or Skip says: ${names(view.kept.map(podName))}` : '';
+  const abandoned =
+    view.abandoned.length > 0
+      ? `; no longer waited for, because the node is not Ready: ${names(view.abandoned.map(podName))}`
+      : '';
+  return `node ${stance.spec.nodeName} is drained, ${count(gone, 'pod')} gone${kept}${abandoned}`;
+}
+
+/** Condition DrainBlocked; `undefined` when no pod is held up. */
+export function blockedWords({ blockers }: DrainFacts): SaidCondition | undefined {
+  const [first] = blockers;
+  if (!first) return undefined;
+  const causes = [...new Set(blockers.map(({ cause }) => cause))];
+  const lines = causes.slice(0, 5).map((cause) => {
+    const group = blockers.filter((blocker) => blocker.cause === cause);
+    const message = group[0]?.message ?? '';
+    return `${cause}: ${names(group.map(({ pod }) => `${pod.namespace}/${pod.name}`))}: ${message}`;
+  });
+
+  return ['True', first.cause, `${count(blockers.length, 'pod')} cannot leave now. ${lines.join('. ')}`];
+}
+
+/** How far the drain is, as a part of a sentence. */
+export function left({ view, gone }: DrainFacts): string {
+  const remaining = view.remaining.length;
+  const terminating = view.terminating > 0 ? `, ${view.terminating} of them terminating` : '';
+  return `${gone} of ${count(gone + remaining, 'pod')} gone, ${remaining} left${terminating}`;
+}
+
+/** Three at most, so that a line stays a line. */
+function names(all: readonly string[]): string {
+  const shown = all.toSorted().slice(0, 3).join(', ');
+  return all.length > 3 ? `${shown} and ${all.length - 3} more` : shown;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
