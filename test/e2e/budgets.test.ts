@@ -8,6 +8,9 @@ import { condition, isReady, nodeCondition, said } from './support/status.ts';
 
 const bed = sharedTestBed(import.meta.filename);
 
+/** At once, and not by the probe that a closed budget gets every 20 s (retryIntervalSeconds). */
+const soon = { timeoutMs: 10_000 };
+
 /** When the disruption controller wrote the budget's status, since a moment. */
 function budgetWrites(namespace: string, name: string, since: number): readonly number[] {
   return bed.audit
@@ -144,9 +147,14 @@ test.concurrent('an unready pod leaves under IfHealthyBudget while enough of the
   await expectServerAllows(island, placed, unready);
   await bed.cordon(island.spares[0] ?? ''); // its replacement stays Pending: nothing else may go
   await bed.maintain(node);
-  await bed.until(node, 'the ready ones are held up', ({ status }) => {
-    return status?.blockersTotal === 2 && status.drain?.pods?.gone === 1;
-  });
+  await bed.until(
+    node,
+    'the ready ones are held up',
+    ({ status }) => {
+      return status?.blockersTotal === 2 && status.drain?.pods?.gone === 1;
+    },
+    soon,
+  );
   expect(bed.audit.accepted(namespace).map(({ uid }) => uid)).toEqual([unready.metadata.uid]);
   expect(bed.audit.evictions(namespace, { uid: unready.metadata.uid })).toHaveLength(1);
   await bed.uncordon(island.spares[0] ?? '');
@@ -183,9 +191,14 @@ test.concurrent('an unready pod leaves under AlwaysAllow however few are healthy
   const unready = await makeUnready(island, placed[2], 2);
   await expectServerAllows(island, placed, unready);
   await bed.maintain(node);
-  const blocked = await bed.until(node, 'the ready ones are held up', ({ status }) => {
-    return status?.blockersTotal === 2 && status.drain?.pods?.gone === 1;
-  });
+  const blocked = await bed.until(
+    node,
+    'the ready ones are held up',
+    ({ status }) => {
+      return status?.blockersTotal === 2 && status.drain?.pods?.gone === 1;
+    },
+    soon,
+  );
   expect(bed.audit.accepted(namespace).map(({ uid }) => uid)).toEqual([unready.metadata.uid]);
   expect(bed.audit.evictions(namespace, { uid: unready.metadata.uid })).toHaveLength(1);
   expect(blocked.status?.blockers?.map(({ pod }) => pod.uid)).not.toContain(unready.metadata.uid);
