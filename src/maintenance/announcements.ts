@@ -1,7 +1,7 @@
 import type { NodeMaintenance, NodeMaintenanceStatus } from '../api/types.generated.ts';
 import type { Node } from '../kube/types.ts';
 import type { NodeChange } from '../node/patch.ts';
-import { findCondition } from './conditions.ts';
+import { findCondition, repairReasons } from './conditions.ts';
 import type { FoundRecord } from './node-record.ts';
 import type { EventNote } from './snapshot.ts';
 import type { Stance } from './stance.ts';
@@ -22,7 +22,11 @@ export function statusEvents(
     events.push({ maintenance, type: 'Warning', reason, action, note });
   const was = findCondition(before?.conditions, 'Ready');
   const ready = findCondition(after.conditions, 'Ready');
-  const reached = ready?.status === 'True' && (was?.status !== 'True' || was.reason !== ready.reason);
+  const repaired =
+    repairReasons.includes(was?.reason ?? '') &&
+    before?.drain?.completionTime === after.drain?.completionTime;
+  const reached =
+    ready?.status === 'True' && (was?.status !== 'True' || was.reason !== ready.reason) && !repaired;
   if (before?.startTime !== after.startTime && after.startTime !== undefined) {
     const { nodeName, reason } = maintenance.spec;
     normal(

@@ -47,7 +47,7 @@ export function wasCordoned(status: NodeMaintenanceStatus | undefined): boolean 
 }
 
 /** Reasons for which a node that was marked is not as it should be for the moment. */
-const repairReasons: readonly string[] = ['Updating', 'UncordonedByHand'];
+export const repairReasons: readonly string[] = ['Updating', 'UncordonedByHand'];
 
 export function findCondition(conditions: readonly StatusCondition[] | undefined, type: ConditionType) {
   return conditions?.find((condition) => condition.type === type);

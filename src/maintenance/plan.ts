@@ -2,7 +2,7 @@ import { restoreNodeFinalizer } from '../api/names.ts';
 import type { NodeMaintenanceStatus } from '../api/types.generated.ts';
 import type { Node } from '../kube/types.ts';
 import { type MaintenanceState, conditionsDiffer, desiredNodeConditions } from '../node/conditions.ts';
-import type { Holder } from '../node/marks.ts';
+import { type Holder, carriesMarks } from '../node/marks.ts';
 import { type NodeChange, planNodeChange } from '../node/patch.ts';
 import { findCondition } from './conditions.ts';
 import { finalizerEvents, nodeEvents, statusEvents } from './announcements.ts';
@@ -74,7 +74,7 @@ class NodePlanner {
     return {
       ...drain.actions(mayTouchNode && this.#isCordoned(change) && this.#allObserved()),
       addFinalizers: this.#missingFinalizers(),
-      statuses: this.#statuses(lasting, drain, change),
+      statuses: this.#statuses(lasting, drain, change, this.#undisturbed(holding, found)),
       nodePatch,
       recordon: change.uncordonedByHand,
       nodeEvents: nodeEvents(this.#node, change, found, holding, nodePatch !== undefined),
@@ -115,15 +115,32 @@ class NodePlanner {
     );
   }
 
-  #statuses(stances: readonly Stance[], drain: DrainPart, change: NodeChange): StatusWrite[] {
-    const nodeSettled = change.patch === undefined && !change.uncordonedByHand;
+  /** Those for whom the node is as they want it, although others come or go and it has to be written for them. */
+  #undisturbed(holding: readonly Stance[], { holders }: FoundRecord): ReadonlySet<Stance> {
+    const recorded = new Set(holders.map(({ uid }) => uid));
+    const uids = holding.map(({ maintenance }) => maintenance.metadata.uid);
+    if (recorded.size === uids.length && uids.every((uid) => recorded.has(uid))) return new Set();
+    return new Set(
+      holding.filter(
+        (stance) =>
+          recorded.has(stance.maintenance.metadata.uid) && carriesMarks(this.#node, asHolder(stance)),
+      ),
+    );
+  }
+
+  #statuses(
+    stances: readonly Stance[],
+    drain: DrainPart,
+    change: NodeChange,
+    undisturbed: ReadonlySet<Stance>,
+  ): StatusWrite[] {
     return stances.flatMap((stance) => {
       const holds = stance.kind === 'holding';
       const status = computeStatus({
         stance,
         node: this.#node,
         restoreData: holds ? change.restoreData : undefined,
-        nodeSettled,
+        nodeSettled: change.patch === undefined || undisturbed.has(stance),
         uncordonedByHand: holds && change.uncordonedByHand,
         foreignTaints: holds ? change.foreignTaints : [],
         nodeWriteProblem: this.#snapshot.memory.nodeWriteProblem,

@@ -1,4 +1,4 @@
-import type { Taint } from '../kube/types.ts';
+import type { Node, Taint } from '../kube/types.ts';
 import {
   excludeFromLoadBalancersLabel,
   excludeFromRemediationLabel,
@@ -8,7 +8,7 @@ import {
   maintenanceTaintKey,
   scaleDownDisabledAnnotation,
 } from '../api/names.ts';
-import { type Additions, type RecordedHolder, sameTaint } from './record.ts';
+import { type Additions, type RecordedHolder, sameTaint, taintsOf } from './record.ts';
 
 /** A maintenance that takes the node out of service, reduced to what it wants to see on the node. */
 export interface Holder extends RecordedHolder {
@@ -37,4 +37,15 @@ export function desiredAdditions(holders: readonly Holder[]): Additions {
     },
     annotations: { [scaleDownDisabledAnnotation]: 'true', [doNotDisruptAnnotation]: 'true' },
   };
+}
+
+/** Whether all that `holder` wants is on the node, put there by haulout or by somebody else. */
+export function carriesMarks(node: Node, holder: Holder): boolean {
+  const { labels, annotations, taints } = desiredAdditions([holder]);
+  return (
+    node.spec?.unschedulable === true &&
+    Object.keys(labels).every((key) => node.metadata.labels?.[key] !== undefined) &&
+    Object.keys(annotations).every((key) => node.metadata.annotations?.[key] !== undefined) &&
+    taints.every((wanted) => taintsOf(node).some((taint) => sameTaint(taint, wanted)))
+  );
 }

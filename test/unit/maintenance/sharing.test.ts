@@ -228,6 +228,32 @@ describe('deletion past a budget', () => {
 });
 
 describe('each has its own status', () => {
+  const taint = { key: 'example.com/x', value: '1', effect: 'NoSchedule' as const };
+  test.each<[string, (stage: Stage) => unknown]>([
+    ['another one joins', (stage) => stage.create({ taints: [taint] }, 'm3')],
+    ['another one leaves', (stage) => stage.delete('m2')],
+    ['another one goes to Ignore', (stage) => stage.edit({ nodeDrainPolicy: 'Ignore' }, 'm2')],
+  ])('one that is Ready stays it while %s', (_, happens) => {
+    const stage = both({}, { taints: [taint] });
+    stage.pods = [];
+    stage.settle();
+    const before = stage.status('m1').conditions;
+    happens(stage);
+    for (let round = 0; round < 6; round++) {
+      stage.step();
+      expect(stage.status('m1').conditions).toEqual(before);
+    }
+  });
+
+  test('but not while the node lacks something of its own at the same time', () => {
+    const stage = both({}, {});
+    stage.pods = [];
+    stage.settle();
+    stage.touchNode({ spec: { taints: [] } }).delete('m2');
+    stage.step();
+    expect(stage.said('Ready', 'm1')).toBe('False/Updating');
+  });
+
   test('drained for one, not for the other', () => {
     const stage = both({ drain: { podSelector: { matchLabels: { app: 'none' } } } }, {});
     stage.budgets = [budget('web')];
