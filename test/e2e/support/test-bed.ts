@@ -6,7 +6,7 @@ import type { NodeMaintenance, NodeMaintenanceSpec } from '../../../src/api/type
 import type { Node, Pod } from '../../../src/kube/types.ts';
 import { Api } from './api.ts';
 import { AuditLog } from './audit.ts';
-import { brokenRules } from './audit-rules.ts';
+import { brokenRules, type Outage } from './audit-rules.ts';
 import { type Manifest, maintenance, namespace } from './builders.ts';
 import { cleanUp } from './clean-up.ts';
 import { type EventuallyOptions, eventually } from './eventually.ts';
@@ -37,6 +37,9 @@ export interface BedFiles extends ClusterFiles {
   readonly operatorLog?: string;
 }
 
+/** After /readyz says yes. */
+const ROLES_KNOWN_MS = 2000;
+
 export class TestBed {
   /** Unique for each run of each file; the names of all that it makes begin with it. */
   readonly prefix: string;
@@ -48,6 +51,7 @@ export class TestBed {
   readonly #namespaces = new Set<string>();
   readonly #nodes = new Set<string>();
   readonly #deletionsExpected = new Set<string>();
+  readonly #outages: Outage[] = [];
   readonly #operators: OperatorProcess[] = [];
   readonly #reported = new Set<string>();
 
@@ -261,12 +265,23 @@ export class TestBed {
     for (const name of namespaces) this.#deletionsExpected.add(name);
   }
 
+  /** `work` stops the API server and starts it: what that one forbids until it knows its roles again is no rule broken. */
+  async outage(work: () => Promise<void>): Promise<void> {
+    const from = Date.now();
+    try {
+      await work();
+    } finally {
+      this.#outages.push({ from, to: Date.now() + ROLES_KNOWN_MS });
+    }
+  }
+
   /** Throws when the audit log shows what must never happen; each case is reported once. */
   checkAuditLog(): void {
     const broken = brokenRules(this.audit.entries(), {
       namespaces: this.#namespaces,
       nodes: this.#nodes,
       deletionsExpected: this.#deletionsExpected,
+      outages: this.#outages,
     }).filter((rule) => !this.#reported.has(rule));
     for (const rule of broken) this.#reported.add(rule);
     if (broken.length > 0) throw new Error(`in the audit log:\n${broken.join('\n')}`);
