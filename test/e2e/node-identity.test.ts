@@ -1,6 +1,7 @@
 /** Nodes that are not there yet, go away, and come back under their name. */
 import { expect, test } from '@jest/globals';
 import { sharedTestBed } from './support/beds.ts';
+import { holdsFor } from './support/eventually.ts';
 import { condition, said } from './support/status.ts';
 
 const bed = sharedTestBed(import.meta.filename);
@@ -118,4 +119,25 @@ test.concurrent('a node that is replaced in mid-drain: the pods of the new one a
   const drained = await bed.untilSaid(node, 'Ready', 'True/Drained');
   expect(drained.status?.drain?.pods).toMatchObject({ total: 2, gone: 2, remaining: 0 });
   expect(bed.audit.accepted(namespace)).toHaveLength(4);
+});
+
+test.concurrent('a maintenance that was suspended meanwhile leaves the new node alone until it goes on', async () => {
+  const { node } = await bed.island('paused', { spares: 0 });
+  await bed.maintain(node);
+  await bed.untilSaid(node, 'Ready', 'True/Drained');
+  await bed.edit(node, { suspend: true });
+  await bed.kubectl.run(['delete', 'node', node, '--timeout=10s']);
+  await bed.untilSaid(node, 'Ready', 'False/NodeGone');
+  const writes = bed.audit.nodePatches(node).length;
+
+  await bed.addNode(node);
+  const paused = await bed.untilSaid(node, 'Ready', 'False/Suspended');
+  expect(paused.status?.phase).toBe('Pending');
+  await holdsFor(1000, 'the new node is schedulable', async () => {
+    return (await bed.api.node(node)).spec?.unschedulable !== true;
+  });
+  expect(bed.audit.nodePatches(node)).toHaveLength(writes);
+  await bed.edit(node, { suspend: false });
+  await bed.untilSaid(node, 'Ready', 'True/Drained');
+  expect((await bed.api.node(node)).spec?.unschedulable).toBe(true);
 });
