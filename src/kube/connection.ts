@@ -27,9 +27,7 @@ export interface KubeAccess {
 
 export interface Session {
   readonly headers: Readonly<Record<string, string>>;
-  /** For requests, and for watches: hundreds of open watches must not stand between a request and its stream. */
-  readonly requests: Dispatcher;
-  readonly watches: Dispatcher;
+  readonly agent: Dispatcher;
   readonly tls: string;
   readonly readAt: number;
 }
@@ -37,6 +35,7 @@ export interface Session {
 // Tokens of service accounts are replaced in their file well before they expire; client-go reads them once a minute.
 const reuseMs = 60_000;
 const shortestRefreshMs = 5_000;
+// Below the 90 s after which the API server closes an idle connection, so that no request meets the closing.
 const idleConnectionMs = 30_000;
 
 /** Credentials and connections to the API server; renews both without a restart. */
@@ -127,8 +126,7 @@ export class Connection {
     }
     const session: Session = {
       headers: credentials.headers,
-      requests: this.#newAgent(credentials),
-      watches: this.#newAgent(credentials),
+      agent: this.#newAgent(credentials),
       tls,
       readAt,
     };
@@ -136,16 +134,20 @@ export class Connection {
     if (old !== undefined) {
       this.#logger.info('the certificates for the API server changed, using new connections');
       // Close lets what runs finish: watches end by themselves within ten minutes.
-      this.#retire(old.requests);
-      this.#retire(old.watches);
+      this.#retire(old.agent);
     }
     return session;
   }
 
   #newAgent({ tls }: Credentials): Dispatcher {
     const options: Agent.Options = {
-      // HTTP/2 (the default) with as many connections as the streams need. One connection would be a trap: it takes
-      // 100 streams, and everything after 100 open watches would wait for ever.
+      // HTTP/1.1: with Node's HTTP/2 an aborted request whose body is still queued spins in native code and fills the
+      // memory (nghttp2 sends empty DATA frames for ever), and a GOAWAY with an error code after an aborted stream is
+      // an uncaught exception. A connection for each running request and watch costs less than a leader that hangs.
+      allowH2: false,
+      // Every exchange has its own time limits (deadline.ts).
+      headersTimeout: 0,
+      bodyTimeout: 0,
       keepAliveTimeout: idleConnectionMs,
       connect: { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 },
     };

@@ -31,7 +31,7 @@ export interface KubeClientOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onRequest?: (report: RequestReport) => void;
-  /** Requests at once, watches not counted. Default 200: the streams of two connections. */
+  /** Requests, and so connections, at once; watches are not counted. Default 100. */
   readonly maxInFlight?: number;
 }
 
@@ -46,9 +46,6 @@ interface Exchange {
 interface Sending {
   readonly deadline: Deadline;
   readonly accept: string | undefined;
-  readonly over: 'requests' | 'watches';
-  readonly headersTimeoutMs: number;
-  readonly bodyTimeoutMs: number;
 }
 
 const defaultTimeoutMs = 30_000;
@@ -59,7 +56,7 @@ const patchTypes = {
   strategic: 'application/strategic-merge-patch+json',
 } as const;
 
-/** The Client over HTTP/2. A second KubeClient shares no connection with the first. */
+/** The Client over HTTPS. A second KubeClient shares no connection with the first. */
 export class KubeClient implements Client {
   readonly #connection: Connection;
   readonly #inFlight: InFlight;
@@ -68,7 +65,7 @@ export class KubeClient implements Client {
   constructor(options: KubeClientOptions) {
     this.#options = options;
     this.#connection = new Connection(options.access, options.clock, options.logger);
-    this.#inFlight = new InFlight(options.maxInFlight ?? 200);
+    this.#inFlight = new InFlight(options.maxInFlight ?? 100);
   }
 
   get<T>(path: string, options?: RequestOptions): Promise<Answer<T>> {
@@ -120,13 +117,7 @@ export class KubeClient implements Client {
       deadline.limit(openTimeoutMs, 'the watch was not accepted');
       const response = await this.#send(
         { verb: 'watch', method: 'GET', path: withQuery(path, { ...query, watch: 'true' }) },
-        {
-          deadline,
-          accept: options.accept,
-          over: 'watches',
-          headersTimeoutMs: earlier(openTimeoutMs),
-          bodyTimeoutMs: earlier(idleTimeoutMs),
-        },
+        { deadline, accept: options.accept },
       );
       if (response.statusCode !== 200) {
         const refusal = refusalOf(headOf(response), await response.body.text());
@@ -172,13 +163,7 @@ export class KubeClient implements Client {
     try {
       await this.#inFlight.enter(deadline.signal);
       try {
-        const response = await this.#send(exchange, {
-          deadline,
-          accept,
-          over: 'requests',
-          headersTimeoutMs: earlier(timeoutMs),
-          bodyTimeoutMs: earlier(timeoutMs),
-        });
+        const response = await this.#send(exchange, { deadline, accept });
         const answer = answerOf<T>(headOf(response), await response.body.text());
         report(answer.kind, response.statusCode);
         return answer;
@@ -214,7 +199,7 @@ export class KubeClient implements Client {
   }
 
   #dispatch(session: Session, exchange: Exchange, sending: Sending): Promise<Dispatcher.ResponseData> {
-    return session[sending.over].request({
+    return session.agent.request({
       origin: this.#connection.origin,
       path: this.#connection.basePath + exchange.path,
       method: exchange.method,
@@ -226,8 +211,6 @@ export class KubeClient implements Client {
       },
       body: exchange.body === undefined ? null : JSON.stringify(exchange.body),
       signal: sending.deadline.signal,
-      headersTimeout: sending.headersTimeoutMs,
-      bodyTimeout: sending.bodyTimeoutMs,
     });
   }
 
@@ -244,11 +227,6 @@ export class KubeClient implements Client {
 /** Name of the field manager on everything that we write. */
 function owned(path: string): string {
   return withQuery(path, { fieldManager: 'haulout' });
-}
-
-// undici's own time-outs come first: only they make it ask (PING) whether the whole connection is dead, and drop it.
-function earlier(ms: number): number {
-  return Math.ceil(ms * 0.9);
 }
 
 function headOf({ statusCode, headers }: Dispatcher.ResponseData): AnswerHead {

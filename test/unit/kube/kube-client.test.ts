@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Http2ServerResponse } from 'node:http2';
+import type { ServerResponse } from 'node:http';
 import type { WatchEvent } from '../../../src/kube/client.ts';
 import type { KubeAccess } from '../../../src/kube/connection.ts';
 import { KubeClient, type RequestReport } from '../../../src/kube/kube-client.ts';
@@ -44,17 +44,18 @@ function event(type: string, name: string, version: number): string {
 }
 
 /** Resolves to the response of the next watch, open. */
-function nextWatch(): Promise<Http2ServerResponse> {
+function nextWatch(): Promise<ServerResponse> {
   return new Promise((resolve) => {
     server.handler = (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
+      response.flushHeaders();
       resolve(response);
     };
   });
 }
 
 async function watched(
-  write: (response: Http2ServerResponse) => void,
+  write: (response: ServerResponse) => void,
   options: { idleTimeoutMs?: number; signal?: AbortSignal } = {},
 ) {
   const opened = nextWatch();
@@ -76,14 +77,13 @@ async function watched(
 }
 
 describe('requests', () => {
-  test('say who they are, over HTTP/2', async () => {
+  test('say who they are', async () => {
     const client = connect();
     const answer = await client.get('/api/v1/nodes/a');
     expect(answer).toEqual({ kind: 'ok', object: {} });
     expect(server.requests[0]).toMatchObject({
       method: 'GET',
       path: '/api/v1/nodes/a',
-      httpVersion: '2.0',
       headers: {
         accept: 'application/json',
         authorization: 'Bearer token',
@@ -209,14 +209,17 @@ describe('requests', () => {
   });
 
   test('reject only with the reason of the caller', async () => {
-    server.handler = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      server.handler = () => {
+        resolve();
+      };
+    });
     const client = connect();
     const mine = new Error('mine');
     const controller = new AbortController();
     const pending = client.get('/api/v1/nodes', { signal: controller.signal });
-    setTimeout(() => {
-      controller.abort(mine);
-    }, 50);
+    await arrived;
+    controller.abort(mine);
     await expect(pending).rejects.toBe(mine);
     await expect(client.get('/api/v1/nodes', { signal: controller.signal })).rejects.toBe(mine);
     expect(reports).toMatchObject([{ kind: 'aborted', code: undefined }]);
@@ -224,12 +227,17 @@ describe('requests', () => {
   });
 
   test('wait for a place when too many run, within their time', async () => {
-    const waiting: Http2ServerResponse[] = [];
+    const waiting: ServerResponse[] = [];
+    const full = Promise.withResolvers<void>();
     server.handler = (_request, response) => {
       waiting.push(response);
+      if (waiting.length === 2) {
+        full.resolve();
+      }
     };
     const client = connect(undefined, { maxInFlight: 2 });
     const answers = [1, 2, 3].map((i) => client.get(`/api/v1/nodes/${i}`));
+    await full.promise;
     const late = client.get('/api/v1/nodes/late', { timeoutMs: 50 });
     expect(await late).toMatchObject({ kind: 'network', message: 'no answer for 50 ms' });
     expect(server.requests).toHaveLength(2);
@@ -242,10 +250,40 @@ describe('requests', () => {
     expect((await Promise.all(answers)).map(({ kind }) => kind)).toEqual(['ok', 'ok', 'ok']);
   });
 
-  test('share a connection', async () => {
-    const client = connect();
-    await Promise.all(Array.from({ length: 50 }, (_, i) => client.get(`/api/v1/nodes/${i}`)));
+  test('reuse connections, and open no more than may run at once', async () => {
+    const client = connect(undefined, { maxInFlight: 5 });
+    for (let i = 0; i < 3; i += 1) {
+      await client.get('/api/v1/nodes');
+    }
     expect(server.connections).toBeLessThan(3);
+    await Promise.all(Array.from({ length: 50 }, (_, i) => client.get(`/api/v1/nodes/${i}`)));
+    expect(server.connections).toBeLessThan(10);
+  });
+
+  // Over HTTP/2 the first of these never ends: see connection.ts.
+  test.each([10, 5_000, 50_000])('survive aborts at any moment, with bodies of %i bytes', async (bytes) => {
+    const client = connect();
+    const body = { text: 'x'.repeat(bytes) };
+    for (let round = 0; round < 12; round += 1) {
+      const controller = new AbortController();
+      const sent = Array.from({ length: 10 }, (_, i) =>
+        client.update('/api/v1/x', body, i % 2 === 0 ? {} : { signal: controller.signal }).then(
+          ({ kind }) => kind,
+          () => 'aborted',
+        ),
+      );
+      const abort = (): void => {
+        controller.abort();
+      };
+      [
+        abort,
+        (): unknown => process.nextTick(abort),
+        (): unknown => setImmediate(abort),
+        (): unknown => setTimeout(abort, 1),
+      ][round % 4]?.();
+      expect(new Set(['ok', 'aborted', ...(await Promise.all(sent))]).size).toBe(2);
+    }
+    expect(await client.get('/api/v1/x')).toMatchObject({ kind: 'ok' });
   });
 
   test('end when the client is closed', async () => {
@@ -339,8 +377,8 @@ describe('credentials', () => {
       { clock },
     );
     await client.get('/api/v1/x');
-    await client.get('/api/v1/x');
     expect(server.connections).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
     ca = `${server.ca}${other.ca}`;
     await clock.advance(60_000);
     expect(await client.get('/api/v1/x')).toMatchObject({ kind: 'ok' });
@@ -510,16 +548,16 @@ describe('watches', () => {
     let events = 0;
     const onEvent = (): void => {
       events += 1;
-      if (events === 250) {
+      if (events === 120) {
         all.resolve();
       }
     };
-    const watches = Array.from({ length: 250 }, () =>
+    const watches = Array.from({ length: 120 }, () =>
       client.watch('/api/v1/pods', {}, { signal: controller.signal, onEvent }).catch(() => {}),
     );
     await all.promise;
     expect(await client.get('/api/v1/nodes', { timeoutMs: 2_000 })).toMatchObject({ kind: 'ok' });
     controller.abort();
     await Promise.all(watches);
-  });
+  }, 20_000);
 });
