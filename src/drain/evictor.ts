@@ -2,6 +2,7 @@ import type { Answer } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
 import type { Pod } from '../kube/types.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { lateAbort } from '../runtime/late-abort.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { TokenBucket } from '../runtime/token-bucket.ts';
 import type { Deletion, Post } from './evictions.ts';
@@ -25,6 +26,11 @@ export interface EvictorOptions {
 
 // The server itself retries for 10 s when evictions under one budget collide.
 const evictionTimeoutMs = 60_000;
+/**
+ * An eviction that is cut off may have spent its budget and evicted nobody; the disruption controller takes two minutes
+ * to give it back. So a process that stops lets those on the wire end, well before another one can hold the Lease.
+ */
+const endingMs = 2_000;
 // After no answer, or an answer that a look at the pod has to explain.
 const lookAgainMs = 1_000;
 
@@ -109,10 +115,14 @@ export class Evictor {
     if (post.readFirst && (await this.#hasLeft(pod, signal))) return 'open';
     if (!this.#isStillDue(nodeName, pod)) return 'open';
     if (lane !== undefined) memory.reserve(lane, pod, clock.monotonic());
-    const answer = await client.create<unknown>(evictionPath(pod), evictionBody(post), {
-      signal,
-      timeoutMs: evictionTimeoutMs,
-    });
+    signal.throwIfAborted();
+    const ending = lateAbort(signal, clock, endingMs);
+    const answer = await client
+      .create<unknown>(evictionPath(pod), evictionBody(post), {
+        signal: ending.signal,
+        timeoutMs: evictionTimeoutMs,
+      })
+      .finally(ending.done);
     this.#options.onAnswer('eviction', answer.kind, pod);
     this.#log('eviction', nodeName, pod, answer);
     if (answer.kind !== 'ok' && answer.kind !== 'notFound') memory.unreserve(pod.metadata.uid);

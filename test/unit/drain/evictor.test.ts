@@ -348,13 +348,25 @@ describe('a lane', () => {
   });
 
   test('is free again when the process has to let go in the middle', async () => {
-    const { evictor, memory, start, stop, next } = setUp();
+    const { clock, evictor, memory, start, stop, next } = setUp();
     await start(['a', 'b'].map(inLane));
     next();
     stop.abort(new Error('not leading any more'));
+    await clock.advance(2_000);
     await evictor.idle();
     expect(memory.lane(lane).busy).toBeUndefined();
     expect(memory.inFlight.size).toBe(0);
+  });
+
+  test('lets the eviction on the wire end when the process stops, and sends no more', async () => {
+    const { clock, client, evictor, start, stop, next, answers } = setUp();
+    await start(['a', 'b'].map(inLane));
+    stop.abort(new Error('the operator is stopping'));
+    await clock.advance(1_900);
+    await next().answer(ok);
+    await evictor.idle();
+    expect(answers).toEqual(['eviction ok']);
+    expect(names(client)).toEqual(['a']);
   });
 });
 
