@@ -15,7 +15,7 @@ type DrainActions = Pick<
 /** The part of a plan that is about pods. */
 export interface DrainPart {
   readonly facts: ReadonlyMap<Stance, DrainFacts>;
-  /** What to do; nothing is evicted from a node that is not cordoned yet. */
+  /** What to do; nothing is evicted from a node that is not cordoned yet, and nothing before it is counted. */
   readonly actions: (cordoned: boolean) => DrainActions;
   /** Pods that still have to leave for a maintenance; `undefined`: not known. */
   readonly remaining: (stance: Stance) => number | undefined;
@@ -67,11 +67,13 @@ export function planDrain(
       return [each.stance, { ...each, blockers, gone: tally ? goneCount(snapshot, tally) : 0 }] as const;
     }),
   );
+  // A process that took over now could not know who had left before it came.
+  const counted = active.every(({ stance }) => sameNodeStatus(stance, snapshot)?.pods !== undefined);
   return {
     facts,
     actions: (cordoned) => ({
-      posts: cordoned ? evacuation.posts : [],
-      deletions: cordoned ? evacuation.deletions : [],
+      posts: cordoned && counted ? evacuation.posts : [],
+      deletions: cordoned && counted ? evacuation.deletions : [],
       mayLeave: cordoned ? evacuation.mayLeave : new Set(),
       watchPods: true,
       waitsFor: evacuation.waitsFor,
