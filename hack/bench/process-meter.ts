@@ -1,6 +1,6 @@
 /** What the operator's process needs meanwhile: memory, CPU, and how long its event loop kept others waiting. */
-import { readFileSync } from 'node:fs';
 import type { OperatorProcess } from '../../test/e2e/support/operator-process.ts';
+import { cpuSeconds, rssMb } from './proc.ts';
 
 export interface ProcessFigures {
   readonly rssBeforeMb: number;
@@ -13,8 +13,6 @@ export interface ProcessFigures {
 }
 
 const SAMPLE_MS = 50;
-/** sysconf(_SC_CLK_TCK) on every Linux. */
-const TICKS_PER_SECOND = 100;
 
 /** One at a time per process: reading /metrics begins a new period of the event loop's statistics. */
 export class ProcessMeter {
@@ -71,16 +69,4 @@ export function metric(text: string, name: string): number {
   const line = text.split('\n').find((one) => one.startsWith(`${name} `));
   if (line === undefined) throw new Error(`/metrics has no ${name}`);
   return Number(line.slice(name.length + 1));
-}
-
-function rssMb(pid: number): number {
-  const kb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kb) / 1024;
-}
-
-function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name of the program stands in parentheses and may hold anything; utime and stime are fields 14 and 15.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

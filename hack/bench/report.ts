@@ -88,7 +88,7 @@ export function markdown({ machine, kubernetes, haulout, took, rows }: Report): 
       ]),
     ),
     '',
-    'What the API server and the test bed took (median / longest): answers to evictions, and pods that were gone later than they should be:',
+    'What the test bed took (median / longest): answers to evictions, and pods that were gone later than they should be:',
     '',
     ...table(
       ['work', 'who', 'accepted', 'refused', 'all accepted within', 'answer', 'pods gone late'],
@@ -107,8 +107,26 @@ export function markdown({ machine, kubernetes, haulout, took, rows }: Report): 
       ),
     ),
     '',
+    'The processors while haulout drained. Where others used a good part of them, or they were busy all the time, the row was held up by the machine:',
+    '',
+    ...table(
+      ['work', 'busy', 'with other things', 'CPU seconds of the cluster'],
+      rows.map(({ work, machine: { busy, others, cluster } }) => [
+        work,
+        percent(busy),
+        percent(others),
+        Object.entries(cluster)
+          .filter(([, used]) => used >= 0.05)
+          .toSorted(([, a], [, b]) => b - a)
+          .map(([name, used]) => `${name} ${used.toFixed(1)}`)
+          .join(', '),
+      ]),
+    ),
+    '',
   ].join('\n');
 }
+
+const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
 
 type Cells = readonly (string | number)[];
 

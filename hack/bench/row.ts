@@ -1,6 +1,7 @@
 /** What every row of the table has, and how it is measured. */
 import type { AuditEntry } from '../../test/e2e/support/audit.ts';
 import type { Goal } from './goals.ts';
+import { type MachineFigures, MachineMeter } from './machine-meter.ts';
 import { type ProcessFigures, ProcessMeter } from './process-meter.ts';
 import { type Contestant, countRequests, type EvictionFigures, type Requests } from './requests.ts';
 import type { Stage } from './stage.ts';
@@ -12,6 +13,7 @@ export interface Row {
   readonly goals: readonly Goal[];
   readonly traffic: readonly Traffic[];
   readonly operator: ProcessFigures;
+  readonly machine: MachineFigures;
   /** Single values behind the figures, for --json. */
   readonly samples?: Readonly<Record<string, readonly number[]>>;
 }
@@ -36,6 +38,7 @@ export interface Observed<T> {
   readonly result: T;
   readonly entries: readonly AuditEntry[];
   readonly operator: ProcessFigures;
+  readonly machine: MachineFigures;
 }
 
 /** Runs `work` with an eye on the operator, until nothing more comes from it: what follows its end belongs to it. */
@@ -43,10 +46,12 @@ export async function observe<T>(stage: Stage, work: (mark: number) => Promise<T
   const meter = await ProcessMeter.start(stage.operator);
   try {
     const mark = stage.audit.mark();
+    const machineMeter = new MachineMeter(stage.cluster.dir);
     const result = await work(mark);
+    const machine = machineMeter.read();
     await stage.quiet('haulout');
     const operator = await meter.stop();
-    return { result, entries: stage.audit.entries().slice(mark), operator };
+    return { result, entries: stage.audit.entries().slice(mark), operator, machine };
   } finally {
     meter.cancel();
   }

@@ -16,7 +16,7 @@ export async function blockedNodes({ stage, signal, log }: Play): Promise<Row> {
   const pods = nodes.map((node) => ({ name: node, node, replicas: 1, budget: limits }));
   await stage.place(NAMESPACE, ...pods);
   log('10 blocked nodes: haulout');
-  const { entries, operator } = await observe(stage, async (mark) => {
+  const { entries, operator, machine } = await observe(stage, async (mark) => {
     await stage.maintain(nodes);
     await stage.recorded(
       'haulout has tried all nodes',
@@ -52,6 +52,7 @@ export async function blockedNodes({ stage, signal, log }: Play): Promise<Row> {
       },
     ],
     operator,
+    machine,
   };
 }
 

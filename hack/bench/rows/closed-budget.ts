@@ -16,7 +16,7 @@ export async function closedBudget({ stage, signal, log }: Play): Promise<Row> {
   await stage.place(namespaces.haulout, { name: 'web', node: ours, replicas: PODS, budget: limits });
   await stage.place(namespaces.kubectl, { name: 'web', node: theirs, replicas: PODS, budget: limits });
   log('a budget refuses for 60 s: haulout and kubectl drain, each on a node of its own, at the same time');
-  const { entries, operator } = await observe(stage, async (mark) => {
+  const { entries, operator, machine } = await observe(stage, async (mark) => {
     const kubectl = kubectlDrain(stage, [theirs], signal);
     await stage.maintain([ours]);
     for (const who of ['haulout', 'kubectl'] as const) {
@@ -55,5 +55,6 @@ export async function closedBudget({ stage, signal, log }: Play): Promise<Row> {
     ],
     traffic: [haulout, kubectl],
     operator,
+    machine,
   };
 }

@@ -31,7 +31,7 @@ export async function openingBudgets({ stage, signal, log }: Play): Promise<Row>
     await stage.place(namespace, ...names.map((name) => ({ name, node, replicas: 1, budget: limits })));
   }
   log('10 budgets open one after another: haulout and kubectl drain at the same time');
-  const { entries, operator } = await observe(stage, async (mark) => {
+  const { entries, operator, machine } = await observe(stage, async (mark) => {
     const kubectl = kubectlDrain(stage, [theirs], signal);
     await stage.maintain([ours]);
     for (const who of ['haulout', 'kubectl'] as const) {
@@ -61,6 +61,7 @@ export async function openingBudgets({ stage, signal, log }: Play): Promise<Row>
       evictions: evictionFigures(entries, who, 1000),
     })),
     operator,
+    machine,
     samples: {
       hauloutSinceEdit: haulout.map(({ sinceEdit }) => sinceEdit),
       hauloutSinceOpen: haulout.map(({ sinceOpen }) => sinceOpen),

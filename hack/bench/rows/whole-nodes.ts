@@ -26,7 +26,7 @@ export async function oneNode({ stage, signal, log }: Play): Promise<Row> {
   await stage.operate();
   await stage.place(namespace, fifty('ours', ours), fifty('theirs', theirs));
   log('50 pods: haulout');
-  const { measured, operator } = await haulout(stage, [ours]);
+  const { measured, operator, machine } = await haulout(stage, [ours]);
   log('50 pods: kubectl drain');
   const kubectl = await drainByKubectl(stage, [theirs], signal);
   await stage.clear(namespace);
@@ -37,6 +37,7 @@ export async function oneNode({ stage, signal, log }: Play): Promise<Row> {
     goals: goals('50 pods', measured, 11, 70),
     traffic: [measured.traffic, kubectl.traffic],
     operator,
+    machine,
   };
 }
 
@@ -46,7 +47,7 @@ export async function manyNodes({ stage, signal, quick, log }: Play): Promise<Ro
   await stage.operate('--max-unavailable-nodes=100%');
   await stage.place('full-nodes', ...pods);
   log('20 nodes: haulout');
-  const { measured, operator } = await haulout(stage, nodes);
+  const { measured, operator, machine } = await haulout(stage, nodes);
   await stage.clear('full-nodes');
   let kubectl: Measured | undefined;
   if (!quick) {
@@ -62,18 +63,19 @@ export async function manyNodes({ stage, signal, quick, log }: Play): Promise<Ro
     goals: goals('20 nodes', measured, 14, 800),
     traffic: kubectl ? [measured.traffic, kubectl.traffic] : [measured.traffic],
     operator,
+    machine,
   };
 }
 
 /** From the creation of the objects until all of them are seen Ready. */
 async function haulout(stage: Stage, nodes: readonly string[]) {
-  const { result, entries, operator } = await observe(stage, async () => {
+  const { result, entries, operator, machine } = await observe(stage, async () => {
     const started = performance.now();
     await stage.maintain(nodes);
     await stage.drained(nodes);
     return (performance.now() - started) / 1000;
   });
-  return { measured: { seconds: result, traffic: trafficOf(entries, 'haulout') }, operator };
+  return { measured: { seconds: result, traffic: trafficOf(entries, 'haulout') }, operator, machine };
 }
 
 async function drainByKubectl(
