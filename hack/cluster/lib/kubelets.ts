@@ -16,6 +16,11 @@ const RENEW_MS = 2000;
 const REQUEST_MS = 5000;
 const RETRY_MS = 200;
 const PARALLEL = 64;
+/**
+ * The API server removes a pod in two steps, first its grace period and then the object; where it is cut off in between
+ * (an overloaded one is), the object is asked away once more after so long.
+ */
+const LEFT_BEHIND_MS = 2000;
 const KWOK_ANNOTATION = 'kwok.x-k8s.io/node';
 
 interface Condition {
@@ -142,12 +147,16 @@ export class Kubelets {
     }
     const known = this.#stopping.get(uid);
     this.#forget(uid);
+    const { deletionGracePeriodSeconds, finalizers = [] } = pod.metadata;
     // Without a grace period its containers have stopped already; what keeps the object is a finalizer.
-    if (pod.spec.nodeName === undefined || pod.metadata.deletionGracePeriodSeconds === 0) return;
+    const hasStopped = deletionGracePeriodSeconds === 0;
+    if (pod.spec.nodeName === undefined || (hasStopped && finalizers.length > 0)) return;
     const sameDeletion = known?.pod.metadata.deletionTimestamp === pod.metadata.deletionTimestamp;
     const firstAsked = known?.firstAsked ?? asked;
     const stop: Stopping = { pod, firstAsked, timer: undefined };
-    const at = stopsAt(pod.metadata, firstAsked, sameDeletion ? firstAsked : asked);
+    const at = hasStopped
+      ? Date.now() + LEFT_BEHIND_MS
+      : stopsAt(pod.metadata, firstAsked, sameDeletion ? firstAsked : asked);
     stop.timer = setTimeout(
       () => this.#limit.add(async () => this.#stop(stop)),
       Math.max(0, at - Date.now()),
