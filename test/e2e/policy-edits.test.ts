@@ -1,5 +1,7 @@
 /** spec is the user's, and an edit takes effect at once, also in mid-drain. */
 import { expect, test } from '@jest/globals';
+import { as } from '../../hack/cluster/lib/untyped.ts';
+import type { NodeMaintenance } from '../../src/api/types.generated.ts';
 import { sharedTestBed } from './support/beds.ts';
 import { holdsFor } from './support/eventually.ts';
 import { condition, nodeCondition, said, taintsOf } from './support/status.ts';
@@ -55,6 +57,18 @@ test.concurrent('Evacuate, NoSchedule, Ignore and Evacuate again, each by an edi
   const drained = await bed.untilSaid(node, 'Ready', 'True/Drained');
   expect(bed.audit.accepted(namespace)).toHaveLength(3);
   expect(drained.status?.startTime).toBe(began);
+  // Whoever waits for Ready after an edit must not see the Ready of before it: that is taken back first.
+  const toldAt = bed.audit
+    .entries({ resource: 'nodemaintenances', subresource: 'status', name: node })
+    .find(({ requestObject }) => {
+      const { status } = as<NodeMaintenance>(requestObject);
+      return status?.observedGeneration === drained.metadata.generation;
+    });
+  const [, , , lastPatch] = bed.audit.nodePatches(node);
+  expect(Date.parse(toldAt?.stageTimestamp ?? '')).toBeLessThanOrEqual(
+    Date.parse(lastPatch?.requestReceivedTimestamp ?? ''),
+  );
+  expect(said(as<NodeMaintenance>(toldAt?.requestObject), 'Ready')).toMatch(/^False/);
   expect((await bed.api.node(node)).metadata.labels?.[LOAD_BALANCERS]).toBe('true');
   await bed.endMaintenance(node);
   expect(await bed.snapshot(node)).toEqual(before);
