@@ -22,7 +22,7 @@ bench: install ## measure drains beside kubectl drain
 run: install ## run the operator from source against KUBECONFIG (default .cluster/kubeconfig)
 	@PATH="$(CURDIR)/node_modules/.bin:$$PATH" bin/haulout run --kubeconfig "$(KUBECONFIG)"
 
-cluster: install ## start a real control plane with 4 fake nodes (CLUSTER=kind or current for others)
+cluster: install ## start a real control plane with 4 fake nodes (or kind: CLUSTER=kind)
 	@$(NODE) hack/cluster/up.ts
 
 cluster-down: install ## stop it

@@ -1,13 +1,15 @@
 /**
  * `make demo`: a node with 30 pods goes into maintenance and comes back, in under a minute once the control plane is
- * built. CLUSTER=kind and CLUSTER=current DEMO_NODE=NAME use other clusters. Exit code 0 only if all was as promised.
+ * built. CLUSTER=kind and CLUSTER=current use other clusters, with fake nodes of the demo's own. Exit code 0 only if all
+ * was as promised.
  */
 import { join } from 'node:path';
 import { clusterDirectory } from './cluster/lib/paths.ts';
 import { withLock } from './cluster/lib/lock.ts';
 import { errorMessage } from './cluster/lib/untyped.ts';
+import { clusterKind, UnknownCluster } from './cluster/lib/which-cluster.ts';
 import { Kubectl, shown } from './demo/kubectl.ts';
-import { openPlace, type Place } from './demo/place.ts';
+import { DIR, openPlace, type Place } from './demo/place.ts';
 import { Screen } from './demo/screen.ts';
 import { Story } from './demo/story.ts';
 
@@ -16,8 +18,11 @@ const interrupted = new AbortController();
 const started = performance.now();
 
 async function demo(): Promise<number> {
-  screen.step('A Kubernetes cluster starts');
-  const place = await openPlace(process.env['CLUSTER'] ?? '', (line) => screen.output(line));
+  const kind = clusterKind();
+  screen.step(
+    kind === 'current' ? "The demo moves into kubectl's current cluster" : 'A Kubernetes cluster starts',
+  );
+  const place = await openPlace(kind, (line) => screen.output(line));
   const opened = performance.now();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
   screen.say('To look around from another terminal meanwhile:');
@@ -49,13 +54,12 @@ async function play(place: Place): Promise<string | undefined> {
   }
   screen.step('Everything is stopped');
   try {
-    await story.tidyUp(new Kubectl({ binDir, kubeconfig, signal: new AbortController().signal }));
+    await story.tidyUp();
   } finally {
     await place.stop();
   }
-  screen.say(
-    `What is left is in ${shown(place.dir)}: the API server's audit log and the logs of all programs.`,
-  );
+  const audit = clusterKind() === 'own' ? "the API server's audit log and " : '';
+  screen.say(`What is left is in ${shown(place.dir)}: ${audit}the logs of all programs.`);
   return failure;
 }
 
@@ -64,9 +68,14 @@ function seconds(from: number): string {
 }
 
 try {
-  const lock = join(clusterDirectory('.cluster-demo'), 'demo.lock');
+  clusterKind();
+  const lock = join(clusterDirectory(DIR), 'demo.lock');
   process.exit(await withLock(lock, () => screen.say('waiting for another demo to end'), demo));
 } catch (error) {
+  if (error instanceof UnknownCluster) {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
   process.stderr.write(`\nthe demo failed: ${errorMessage(error)}\n`);
   process.exit(1);
 }

@@ -1,18 +1,22 @@
 /** `make cluster-down`: stops the cluster of a directory. node hack/cluster/down.ts [--dir .cluster] */
 import { parseArgs } from 'node:util';
 import { stopCluster } from './lib/cluster.ts';
-import { stopKind } from './lib/foreign.ts';
+import { closeForeign } from './lib/foreign.ts';
+import { moveOut } from './lib/guest.ts';
 import { errorMessage } from './lib/untyped.ts';
+import { clusterKind, exitCodeOf } from './lib/which-cluster.ts';
 
 const { values } = parseArgs({ options: { dir: { type: 'string', default: '.cluster' } } });
-const kind = process.env['CLUSTER'] ?? '';
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
 try {
-  if (kind === 'kind') await stopKind(values.dir, log);
-  else if (kind !== 'current') await stopCluster(values.dir);
-  log(kind === 'current' ? 'CLUSTER=current: nothing was started, nothing is stopped' : 'cluster stopped');
+  const kind = clusterKind();
+  // A test or demo on somebody's cluster that was killed.
+  await moveOut(values.dir, log);
+  if (kind === 'own') await stopCluster(values.dir);
+  else await closeForeign(kind, values.dir, log);
+  log(kind === 'current' ? 'CLUSTER=current: the cluster itself is not stopped' : 'cluster stopped');
 } catch (error) {
   process.stderr.write(`${errorMessage(error)}\n`);
-  process.exit(1);
+  process.exit(exitCodeOf(error));
 }

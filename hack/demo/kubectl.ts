@@ -63,9 +63,12 @@ export class Kubectl {
     });
     await new Promise<void>((resolve, reject) => {
       child.once('error', (error) => (signal.aborted ? resolve() : reject(error)));
-      child.once('close', () => {
+      child.once('close', (code, killedBy) => {
         if (signal.aborted) resolve();
-        else reject(new Error(`kubectl get ${args.join(' ')} --watch ended: ${said.trim()}`));
+        else
+          reject(
+            new Error(`kubectl get ${args.join(' ')} --watch ended (${killedBy ?? code}): ${said.trim()}`),
+          );
       });
     });
   }

@@ -1,57 +1,89 @@
-/** Where the demo runs: a control plane of its own, or the cluster that CLUSTER names. */
-import { openCluster, startCluster, stopCluster } from '../cluster/lib/cluster.ts';
-import { startKind, useCurrent } from '../cluster/lib/foreign.ts';
-import { clusterDirectory } from '../cluster/lib/paths.ts';
+/** Where the demo runs: a control plane of its own, or fake nodes of its own on the cluster that CLUSTER names. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startCluster, stopCluster } from '../cluster/lib/cluster.ts';
+import { closeForeign, type ForeignCluster, openForeign } from '../cluster/lib/foreign.ts';
+import { moveIn, moveOut } from '../cluster/lib/guest.ts';
+import { KubeClient } from '../cluster/lib/kube-client.ts';
+import { createNodes, waitForNodes, workerNames } from '../cluster/lib/nodes.ts';
+import { clusterDirectory, repositoryRoot } from '../cluster/lib/paths.ts';
+import type { ClusterKind } from '../cluster/lib/which-cluster.ts';
+import { confine } from './confine.ts';
+import { shown } from './kubectl.ts';
 
 export interface Place {
   /** What the demo leaves there: logs, kubeconfigs. */
   readonly dir: string;
   readonly kubeconfig: string;
   readonly binDir: string;
-  /** The node that goes into maintenance. */
-  readonly node: string;
-  /** Made for the demo, and thrown away as a whole at its end. */
-  readonly isOwn: boolean;
+  /** All made for the demo; the first one goes into maintenance. */
+  readonly nodes: readonly [string, ...string[]];
+  /** The manifest of what runs on them. */
+  readonly shop: string;
   stop(): Promise<void>;
 }
 
-const NODES = 4;
-const DIR = '.cluster-demo';
+type Log = (line: string) => void;
 
-export async function openPlace(kind: string, log: (line: string) => void): Promise<Place> {
-  const dir = clusterDirectory(DIR);
-  const node = process.env['DEMO_NODE'];
-  switch (kind) {
-    case '': {
-      // What is half started must not stay behind when somebody changes their mind.
-      const interrupted = (): void => void stopCluster(DIR).finally(() => process.exit(130));
-      process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
-      const { kubeconfig, binDir } = await startCluster({ dir: DIR, nodes: NODES, log });
-      process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
-      return { dir, kubeconfig, binDir, node: 'worker-1', isOwn: true, stop: async () => stopCluster(DIR) };
-    }
-    case 'kind':
-      await refuseOwn();
-      return { dir, ...(await startKind(DIR, NODES, log)), node: 'worker-1', isOwn: false, stop: nothing };
-    case 'current':
-      // A real node would lose its pods: nobody should find that out by trying the demo.
-      if (node === undefined || node === '') {
-        throw new Error('CLUSTER=current drains a node of your cluster: say which one with DEMO_NODE=NAME');
-      }
-      await refuseOwn();
-      return { dir, ...(await useCurrent(DIR, log)), node, isOwn: false, stop: nothing };
-    default:
-      throw new Error(
-        `CLUSTER=${kind} is not known: kind, current, or nothing for a control plane without containers`,
-      );
+export const DIR = '.cluster-demo';
+export const NAMESPACE = 'shop';
+const SHOP = 'examples/shop.yaml';
+const NODES = 4;
+
+export async function openPlace(kind: ClusterKind, log: Log): Promise<Place> {
+  // What is half started must not stay behind when somebody changes their mind.
+  const interrupted = (): void => void close(kind, log).finally(() => process.exit(130));
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  try {
+    // What a killed demo has left, on whatever cluster.
+    await moveOut(DIR, log);
+    return kind === 'own' ? await ownPlace(log) : await foreignPlace(kind, log);
+  } finally {
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
   }
 }
 
-/** The same directory must not hold two clusters. */
-async function refuseOwn(): Promise<void> {
-  if (await openCluster(DIR)) throw new Error(`another demo runs in ${DIR}`);
+async function ownPlace(log: Log): Promise<Place> {
+  const { dir, kubeconfig, binDir } = await startCluster({ dir: DIR, nodes: NODES, log });
+  const nodes = atLeastOne(workerNames(NODES));
+  return { dir, kubeconfig, binDir, nodes, shop: SHOP, stop: async () => close('own', log) };
 }
 
-async function nothing(): Promise<void> {
-  return Promise.resolve();
+async function foreignPlace(kind: Exclude<ClusterKind, 'own'>, log: Log): Promise<Place> {
+  await stopCluster(DIR);
+  try {
+    const cluster = await openForeign(kind, DIR, log);
+    await moveIn(cluster, { purpose: 'demo', namespaces: [NAMESPACE], log });
+    const nodes = atLeastOne(workerNames(NODES).map((name) => `haulout-demo-${name}`));
+    await addNodes(cluster, nodes);
+    log(`${NODES} fake nodes are there for the demo; no other node is touched`);
+    const shop = join(clusterDirectory(DIR), 'shop.yaml');
+    writeFileSync(shop, confine(readFileSync(join(repositoryRoot, SHOP), 'utf8')));
+    return { ...cluster, nodes, shop: shown(shop), stop: async () => close(kind, log) };
+  } catch (error) {
+    await close(kind, log).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function addNodes({ kubeconfig }: ForeignCluster, names: readonly string[]): Promise<void> {
+  const client = new KubeClient(kubeconfig, 'haulout-demo');
+  try {
+    await createNodes(client, names, {}, 'demo');
+    await waitForNodes(client, names, 60_000);
+  } finally {
+    await client.close();
+  }
+}
+
+async function close(kind: ClusterKind, log: Log): Promise<void> {
+  await moveOut(DIR, log);
+  if (kind === 'own') await stopCluster(DIR);
+  else await closeForeign(kind, DIR, log);
+}
+
+function atLeastOne(names: readonly string[]): readonly [string, ...string[]] {
+  const [first, ...rest] = names;
+  if (first === undefined) throw new Error('no nodes');
+  return [first, ...rest];
 }

@@ -6,12 +6,10 @@ import { commandLine, type Kubectl, shown } from './kubectl.ts';
 import { Live } from './live.ts';
 import { differences, nodeLooks } from './node-looks.ts';
 import { OperatorProcess, writeOperatorKubeconfig } from './operator.ts';
-import type { Place } from './place.ts';
+import { NAMESPACE, type Place } from './place.ts';
 import type { Screen } from './screen.ts';
 import { conditionOf, isOfDaemonSet, type List, type Pod } from './types.ts';
 
-const NAMESPACE = 'shop';
-const MAINTENANCE = 'worker-1';
 /** What examples/shop.yaml says of itself. */
 const PODS_ON_NODE = 30;
 const DAEMON_PODS = 1;
@@ -34,7 +32,6 @@ export class Story {
   readonly #scene: Scene;
   #operator: OperatorProcess | undefined;
   #live: Live | undefined;
-  #uncordon: readonly string[] = [];
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -66,39 +63,32 @@ export class Story {
 
   async fillNode(): Promise<void> {
     const { place, screen, kubectl, signal } = this.#scene;
-    screen.step(`A shop runs on ${place.node}`);
-    const nodes = await kubectl.json<List<NodeObject>>(['get', 'nodes']);
-    const others = nodes.items
-      .filter(({ metadata, spec }) => metadata.name !== place.node && !spec?.unschedulable)
-      .map(({ metadata }) => metadata.name);
-    if (others.length === 0) throw new Error('there is no other node that the pods could move to');
-    screen.say(`For a moment no other node takes pods, so that all of it starts on ${place.node}:`);
-    this.#uncordon = others;
+    const [node, ...others] = place.nodes;
+    screen.step(`A shop runs on ${node}`);
+    screen.say(`For a moment no other node takes pods, so that all of it starts on ${node}:`);
     await this.#type(['cordon', ...others]);
-    this.#live = new Live(kubectl, place.node, MAINTENANCE, signal);
-    await this.#type(['apply', '-f', 'examples/shop.yaml']);
-    await this.#live.until(`${PODS_ON_NODE} pods of the shop run on ${place.node}`, 60, () => {
+    this.#live = new Live(kubectl, node, node, signal);
+    await this.#type(['apply', '-f', place.shop]);
+    await this.#live.until(`${PODS_ON_NODE} pods of the shop run on ${node}`, 60, () => {
       const running = this.#podsHere().filter((pod) => pod.status?.phase === 'Running');
       return running.length === PODS_ON_NODE;
     });
     await this.#type(['uncordon', ...others]);
-    this.#uncordon = [];
-    screen.say(`${PODS_ON_NODE} pods run on ${place.node}, and the other nodes take pods again.`);
+    screen.say(`${PODS_ON_NODE} pods run on ${node}, and the other nodes take pods again.`);
   }
 
   async drain(): Promise<void> {
     const { place, screen, kubectl } = this.#scene;
-    const { node } = place;
+    const [node] = place.nodes;
     const before = nodeLooks(await this.#node());
     screen.step(`${node} goes into maintenance`);
     screen.say('haulout cordons and marks it, then asks every pod to leave through the eviction API:');
     const began = performance.now();
     if (node === 'worker-1') await this.#type(['apply', '-f', MANIFEST]);
     else {
-      screen.command(`sed s/worker-1/${node}/ ${MANIFEST} | kubectl apply -f -`);
+      screen.command(`sed s/worker-1/${node}/g ${MANIFEST} | kubectl apply -f -`);
       const manifest = readFileSync(join(repositoryRoot, MANIFEST), 'utf8');
-      // The name of the maintenance stays: only where it says which node.
-      await kubectl.run(['apply', '-f', '-'], manifest.replace('nodeName: worker-1', `nodeName: ${node}`));
+      await kubectl.run(['apply', '-f', '-'], manifest.replaceAll('worker-1', node));
     }
     await this.#watch(began, 'all but two pods leave', 40, () => this.#isHeldUpByTwo());
     await this.#showBlockers();
@@ -108,26 +98,17 @@ export class Story {
     await this.#putBack(before);
   }
 
-  /** Leaves a cluster that is not its own as it was found. The client must not be the one that was interrupted. */
-  async tidyUp(kubectl: Kubectl): Promise<void> {
+  /** What runs here. What is on the cluster goes with the place. */
+  async tidyUp(): Promise<void> {
     await this.#live?.close();
-    if (!this.#scene.place.isOwn) {
-      const quietly = async (args: readonly string[]): Promise<string> => kubectl.run(args).catch(() => '');
-      if (this.#uncordon.length > 0) await quietly(['uncordon', ...this.#uncordon]);
-      await quietly(['delete', 'nmaint', MAINTENANCE, '--ignore-not-found', '--timeout=60s']);
-      await quietly(['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait=false']);
-    }
     await this.#operator?.stop();
-    if (!this.#scene.place.isOwn) {
-      await kubectl.helm(['uninstall', 'haulout', '--namespace', 'haulout']).catch(() => '');
-    }
   }
 
   async #showBlockers(): Promise<void> {
     const { screen, kubectl } = this.#scene;
     screen.step('Two pods cannot leave; the status says why and what releases them');
     await this.#type(['get', 'nmaint']);
-    const args = ['describe', 'nmaint', MAINTENANCE];
+    const args = ['describe', 'nmaint', this.#nodeName];
     screen.command(`${commandLine('kubectl', args)}    # the part about blockers`);
     screen.output(blockersPart(await kubectl.run(args)));
   }
@@ -171,21 +152,21 @@ export class Story {
   }
 
   async #readyForReboot(): Promise<void> {
-    const { place, screen } = this.#scene;
-    screen.step(`${place.node} is empty and can be rebooted`);
-    await this.#type(['wait', '--for=condition=Drained', `nmaint/${MAINTENANCE}`, '--timeout=10s']);
-    const selector = `spec.nodeName=${place.node}`;
+    const { screen } = this.#scene;
+    screen.step(`${this.#nodeName} is empty and can be rebooted`);
+    await this.#type(['wait', '--for=condition=Drained', `nmaint/${this.#nodeName}`, '--timeout=10s']);
+    const selector = `spec.nodeName=${this.#nodeName}`;
     await this.#type(['get', 'pods', '-A', '--field-selector', selector]);
-    await this.#type(['get', 'node', place.node]);
+    await this.#type(['get', 'node', this.#nodeName]);
     const left = (await this.#listPods(['-A', '--field-selector', selector])).filter(
       (pod) => !isOfDaemonSet(pod),
     );
     if (left.length > 0) {
       const names = left.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
-      throw new Error(`drained, but these pods are on ${place.node} still: ${names.join(', ')}`);
+      throw new Error(`drained, but these pods are on ${this.#nodeName} still: ${names.join(', ')}`);
     }
     if (!(await this.#node()).spec?.unschedulable)
-      throw new Error(`${place.node} is drained, but not cordoned`);
+      throw new Error(`${this.#nodeName} is drained, but not cordoned`);
     await this.#type([
       'wait',
       '--for=condition=Available',
@@ -196,7 +177,7 @@ export class Story {
       '--timeout=20s',
     ]);
     const elsewhere = (await this.#listPods(['-n', NAMESPACE])).filter(
-      (pod) => pod.spec.nodeName !== place.node && pod.status?.phase === 'Running' && !isOfDaemonSet(pod),
+      (pod) => pod.spec.nodeName !== this.#nodeName && pod.status?.phase === 'Running' && !isOfDaemonSet(pod),
     );
     const expected = PODS_ON_NODE - DAEMON_PODS - 1; // nobody makes the bare pod again
     if (elsewhere.length !== expected)
@@ -205,17 +186,17 @@ export class Story {
   }
 
   async #putBack(before: ReturnType<typeof nodeLooks>): Promise<void> {
-    const { place, screen } = this.#scene;
-    screen.step(`${place.node} goes back into service`);
+    const { screen } = this.#scene;
+    screen.step(`${this.#nodeName} goes back into service`);
     const left = differences(before, nodeLooks(await this.#node())).length;
-    if (left < 5) throw new Error(`${place.node} was not marked while it was in maintenance`);
-    await this.#type(['delete', 'nmaint', MAINTENANCE]);
+    if (left < 5) throw new Error(`${this.#nodeName} was not marked while it was in maintenance`);
+    await this.#type(['delete', 'nmaint', this.#nodeName]);
     const after = nodeLooks(await this.#node());
     const different = differences(before, after);
-    if (different.length > 0) throw new Error(`${place.node} is not as it was: ${different.join('; ')}`);
-    await this.#type(['get', 'node', place.node]);
+    if (different.length > 0) throw new Error(`${this.#nodeName} is not as it was: ${different.join('; ')}`);
+    await this.#type(['get', 'node', this.#nodeName]);
     screen.say(
-      `${place.node} is exactly as it was: of the ${left} changes on it (cordon, taints, labels, annotations, conditions) ` +
+      `${this.#nodeName} is exactly as it was: of the ${left} changes on it (cordon, taints, labels, annotations, conditions) ` +
         'none is left, and nothing else was touched.',
     );
   }
@@ -262,13 +243,18 @@ export class Story {
     return [...this.#theLive().pods.values()].filter(({ metadata }) => metadata.namespace === NAMESPACE);
   }
 
+  /** Of the node, and of its maintenance. */
+  get #nodeName(): string {
+    return this.#scene.place.nodes[0];
+  }
+
   #theLive(): Live {
     if (!this.#live) throw new Error('nothing is watched yet');
     return this.#live;
   }
 
   async #node(): Promise<NodeObject> {
-    return this.#scene.kubectl.json<NodeObject>(['get', 'node', this.#scene.place.node]);
+    return this.#scene.kubectl.json<NodeObject>(['get', 'node', this.#nodeName]);
   }
 
   async #listPods(args: readonly string[]): Promise<readonly Pod[]> {

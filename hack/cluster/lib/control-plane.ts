@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { type Authority, createAuthority, createCertificate, createSigningKeys } from './certificates.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
+import { MADE_FOR, type Purpose } from './made-for.ts';
 import { configDirectory } from './paths.ts';
 import type { ProcessSpec } from './processes.ts';
 import type { CLUSTER_TOOLS } from './tools.ts';
@@ -186,15 +187,17 @@ export interface FakeNodesSettings {
   readonly kwok: string;
   readonly kwokKubeconfig: string;
   readonly kubeletsKubeconfig: string;
-  /** Where real nodes are beside them, only those annotated `kwok.x-k8s.io/node: fake` are played. */
-  readonly annotatedOnly: boolean;
+  /** Where nodes of others are beside them: only those with this value of the label are played. */
+  readonly madeFor?: Purpose;
 }
 
 /** The two processes that play the nodes. */
 export function fakeNodes(settings: FakeNodesSettings): ProcessSpec[] {
-  const managed = settings.annotatedOnly
-    ? '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake'
-    : '--manage-all-nodes';
+  const { madeFor } = settings;
+  const managed =
+    madeFor === undefined
+      ? '--manage-all-nodes'
+      : `--manage-nodes-with-label-selector=${MADE_FOR}=${madeFor}`;
   return [
     {
       name: 'kwok',
@@ -216,7 +219,7 @@ export function fakeNodes(settings: FakeNodesSettings): ProcessSpec[] {
         '--disable-warning=ExperimentalWarning',
         join(configDirectory, '..', 'kubelets.ts'),
         `--kubeconfig=${settings.kubeletsKubeconfig}`,
-        ...(settings.annotatedOnly ? ['--annotated-only'] : []),
+        ...(madeFor === undefined ? [] : [`--made-for=${madeFor}`]),
       ],
     },
   ];

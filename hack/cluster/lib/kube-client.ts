@@ -10,6 +10,7 @@ export interface KubeObject {
     readonly uid: string;
     readonly namespace?: string;
     readonly resourceVersion?: string;
+    readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
     readonly finalizers?: readonly string[];
     readonly deletionTimestamp?: string;
@@ -35,31 +36,45 @@ export interface WatchEvent {
 }
 
 interface KubeconfigFile {
-  clusters: { cluster: { server: string; 'certificate-authority-data': string } }[];
-  users: { user: { 'client-certificate-data': string; 'client-key-data': string } }[];
+  clusters: {
+    cluster: {
+      server: string;
+      'certificate-authority-data'?: string;
+      'insecure-skip-tls-verify'?: boolean;
+    };
+  }[];
+  users: { user: { 'client-certificate-data'?: string; 'client-key-data'?: string; token?: string } }[];
 }
 
-const decode = (text: string): Buffer => Buffer.from(text, 'base64');
+const decode = (text: string | undefined): Buffer | undefined =>
+  text === undefined ? undefined : Buffer.from(text, 'base64');
 
 export class KubeClient {
   readonly server: string;
   readonly #agent: Agent;
-  readonly #userAgent: string;
+  readonly #headers: Readonly<Record<string, string>>;
 
-  /** The kubeconfig must hold one cluster and one user with its client certificate inside. */
+  /** The kubeconfig must hold one cluster and one user with its client certificate or its token inside. */
   constructor(kubeconfig: string, userAgent: string) {
     const file = as<KubeconfigFile>(parse(readFileSync(kubeconfig, 'utf8')));
     const cluster = file.clusters[0]?.cluster;
     const user = file.users[0]?.user;
     if (!cluster || !user) throw new Error(`${kubeconfig} names no cluster and user`);
+    if (user.token === undefined && user['client-certificate-data'] === undefined)
+      throw new Error(`${kubeconfig}: its user has neither a client certificate nor a token`);
     this.server = cluster.server;
-    this.#userAgent = userAgent;
+    this.#headers = {
+      accept: 'application/json',
+      'user-agent': userAgent,
+      ...(user.token === undefined ? {} : { authorization: `Bearer ${user.token}` }),
+    };
     this.#agent = new Agent({
       connect: {
         timeout: 3000,
         ca: decode(cluster['certificate-authority-data']),
         cert: decode(user['client-certificate-data']),
         key: decode(user['client-key-data']),
+        rejectUnauthorized: cluster['insecure-skip-tls-verify'] !== true,
       },
       headersTimeout: 30_000,
       bodyTimeout: 120_000,
@@ -76,8 +91,7 @@ export class KubeClient {
       method,
       dispatcher: this.#agent,
       headers: {
-        accept: 'application/json',
-        'user-agent': this.#userAgent,
+        ...this.#headers,
         ...(options.body === undefined ? {} : { 'content-type': options.contentType ?? 'application/json' }),
       },
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
@@ -103,7 +117,7 @@ export class KubeClient {
     const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=${resourceVersion}`;
     const response = await request(`${this.server}${path}${path.includes('?') ? '&' : '?'}${query}`, {
       dispatcher: this.#agent,
-      headers: { accept: 'application/json', 'user-agent': this.#userAgent },
+      headers: this.#headers,
       signal,
     });
     if (response.statusCode !== 200) {

@@ -8,6 +8,7 @@
 import { follow } from './follow.ts';
 import type { KubeClient, KubeObject } from './kube-client.ts';
 import { Limit } from './limit.ts';
+import { MADE_FOR } from './made-for.ts';
 import { deletionRequestedAt, isKubeletDead, stopsAt } from './pod-stop.ts';
 import { errorMessage } from './untyped.ts';
 
@@ -21,7 +22,6 @@ const PARALLEL = 64;
  * (an overloaded one is), the object is asked away once more after so long.
  */
 const LEFT_BEHIND_MS = 2000;
-const KWOK_ANNOTATION = 'kwok.x-k8s.io/node';
 
 interface Condition {
   readonly type: string;
@@ -51,8 +51,8 @@ interface Stopping {
 }
 
 export interface KubeletsOptions {
-  /** Only nodes annotated as kwok's own: where real ones are beside them. */
-  readonly annotatedOnly: boolean;
+  /** Only nodes with this value of the label: where nodes of others are beside them. All nodes where it is not set. */
+  readonly madeFor: string | undefined;
   readonly log: (line: string) => void;
 }
 
@@ -113,8 +113,9 @@ export class Kubelets {
   }
 
   #nodeChanged(node: Node): void {
-    const { name } = node.metadata;
-    if (this.#options.annotatedOnly && node.metadata.annotations?.[KWOK_ANNOTATION] !== 'fake') return;
+    const { name, labels } = node.metadata;
+    const { madeFor } = this.#options;
+    if (madeFor !== undefined && labels?.[MADE_FOR] !== madeFor) return;
     const wasAlive = this.#isAlive(name);
     this.#nodes.set(name, node);
     if (!this.#isAlive(name)) return;

@@ -1,6 +1,7 @@
 /** The fake nodes: made here, played by kwok and the kubelets process. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient } from './kube-client.ts';
+import { FAKE_NODE_TAINT, MADE_FOR, type Purpose } from './made-for.ts';
 import { as } from './untyped.ts';
 
 export interface NodeCapacity {
@@ -24,12 +25,17 @@ export function workerNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `worker-${index + 1}`);
 }
 
-/** Makes those that are not there yet. */
+/**
+ * Makes those that are not there yet. Where `madeFor` is set the cluster may be somebody's: a node that is there already
+ * is an error then, and pods of others are kept off them, except on those that are for people (`cluster`).
+ */
 export async function createNodes(
   client: KubeClient,
   names: readonly string[],
   capacity: Partial<NodeCapacity> = {},
+  madeFor?: Purpose,
 ): Promise<void> {
+  const isGuest = madeFor !== undefined && madeFor !== 'cluster';
   const resources = { ...CAPACITY, ...capacity };
   await Promise.all(
     names.map(async (name) => {
@@ -44,13 +50,15 @@ export async function createNodes(
               'kubernetes.io/os': 'linux',
               'kubernetes.io/arch': 'amd64',
               'node-role.kubernetes.io/worker': '',
+              ...(madeFor === undefined ? {} : { [MADE_FOR]: madeFor }),
             },
-            annotations: { 'kwok.x-k8s.io/node': 'fake', 'node.alpha.kubernetes.io/ttl': '0' },
+            annotations: { 'node.alpha.kubernetes.io/ttl': '0' },
           },
+          spec: { taints: isGuest ? [FAKE_NODE_TAINT] : [] },
           status: { capacity: resources, allocatable: resources },
         },
       });
-      if (status !== 201 && status !== 409)
+      if (status !== 201 && (status !== 409 || isGuest))
         throw new Error(`node ${name}: ${status} ${JSON.stringify(body)}`);
     }),
   );

@@ -36,7 +36,17 @@ const PROCESSES = [
   'kubelets',
 ] as const;
 /** All that a cluster leaves in its directory besides its records (audit.log, logs); nothing else is ever touched. */
-const ENTRIES = ['etcd', 'pki', 'kubeconfigs', 'kubeconfig', 'scheduler.yaml', 'state.json', 'bin', 'pids'];
+const ENTRIES = [
+  'etcd',
+  'pki',
+  'kubeconfigs',
+  'kubeconfig',
+  'scheduler.yaml',
+  'state.json',
+  'guest',
+  'bin',
+  'pids',
+];
 const READY_MS = 60_000;
 
 export class Cluster {
@@ -137,7 +147,6 @@ export class Cluster {
       kwok: this.#settings.binaries.kwok,
       kwokKubeconfig: kubeconfigOf(this.dir, 'kwok'),
       kubeletsKubeconfig: kubeconfigOf(this.dir, 'kubelets'),
-      annotatedOnly: false,
     });
     for (const spec of [controllerManager(this.#settings), scheduler(this.#settings), ...players]) {
       this.#processes.start(spec);
