@@ -1,9 +1,11 @@
 /**
  * `make test`: every check of the repository. ONLY=unit,types runs just those; CLUSTER=kind or CLUSTER=current runs
- * the end-to-end tests elsewhere than on a control plane of their own. The last line is `N passed, N failed`.
+ * the end-to-end tests elsewhere than on a control plane of their own. The last line is `N passed, N failed`, and how
+ * many were skipped where some were.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { clusterKind } from './cluster/lib/which-cluster.ts';
 import { runCommand } from './test/command.ts';
 import type { Ended } from './test/command.ts';
 import { chosenSteps } from './test/steps.ts';
@@ -20,6 +22,7 @@ const interrupted = new AbortController();
 
 async function main(): Promise<number> {
   process.chdir(join(import.meta.dirname, '..'));
+  const isOwn = clusterKind() === 'own';
   const steps = chosenSteps(process.env['ONLY'] ?? '');
   rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports, { recursive: true });
@@ -29,7 +32,7 @@ async function main(): Promise<number> {
   const needsCluster = steps.some((step) => step.needsCluster === true);
   try {
     // Building the control plane takes minutes the first time; all that needs no cluster goes on beside it.
-    const cluster = needsCluster ? startCluster() : undefined;
+    const cluster = needsCluster ? startCluster(isOwn) : undefined;
     for (const step of steps.filter((one) => one.needsCluster !== true)) tallies.push(await runStep(step));
     if (cluster !== undefined) {
       const started = await cluster;
@@ -39,7 +42,7 @@ async function main(): Promise<number> {
       }
     }
   } finally {
-    if (needsCluster && isOwnCluster()) await node(['hack/cluster/down.ts', '--dir', clusterDir], 120);
+    if (needsCluster) await node(['hack/cluster/down.ts', '--dir', clusterDir], 120);
   }
   if (interrupted.signal.aborted) {
     print('interrupted');
@@ -51,10 +54,12 @@ async function main(): Promise<number> {
   return tallies.some(({ failed }) => failed > 0) ? 1 : 0;
 }
 
-async function startCluster(): Promise<Ended> {
-  // A run that was killed may have left one, with its objects in it.
-  if (isOwnCluster()) await node(['hack/cluster/down.ts', '--dir', clusterDir], 120);
-  return node(['hack/cluster/up.ts', '--dir', clusterDir], 3_600, (line) => {
+async function startCluster(isOwn: boolean): Promise<Ended> {
+  // A run that was killed may have left one, with its objects in it, of this kind or of our own.
+  await node(['hack/cluster/down.ts', '--dir', clusterDir], 120);
+  if (!isOwn) await node(['hack/cluster/down.ts', '--dir', clusterDir], 120, undefined, { CLUSTER: '' });
+  const nodes = isOwn ? [] : ['--nodes=0'];
+  return node(['hack/cluster/up.ts', '--dir', clusterDir, ...nodes], 3_600, (line) => {
     if (line !== '') print(`  cluster | ${line}`);
   });
 }
@@ -90,18 +95,15 @@ function node(
   args: readonly string[],
   limitSeconds: number,
   onLine?: (line: string) => void,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
   // The stop of the cluster has to run to its end after an interruption, too.
   const signal = args[0] === 'hack/cluster/down.ts' ? new AbortController().signal : interrupted.signal;
-  const env = { HAULOUT_TEST_CLUSTER: clusterDir };
+  const env = { HAULOUT_TEST_CLUSTER: clusterDir, ...more };
   return runCommand(
     { program: process.execPath, args, env, limitSeconds, ...(onLine === undefined ? {} : { onLine }) },
     signal,
   );
-}
-
-function isOwnCluster(): boolean {
-  return !['kind', 'current'].includes(process.env['CLUSTER'] ?? '');
 }
 
 function readReport(file: string): unknown {

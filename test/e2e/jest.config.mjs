@@ -1,10 +1,10 @@
 // The end-to-end tests: node --experimental-vm-modules node_modules/jest/bin/jest.js --config test/e2e/jest.config.mjs
-// HAULOUT_TEST_CLUSTER names the directory of the cluster (default .cluster); one that does not run is started.
+// CLUSTER=kind and CLUSTER=current: see hack/cluster/README.md. HAULOUT_TEST_CLUSTER names the directory of the cluster (default .cluster); one that does not run is started.
 /** @type {import('jest').Config} */
 export default {
   rootDir: '../..',
   roots: ['<rootDir>/test/e2e'],
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/e2e/support/environment.ts',
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/jest.strip.mjs' },

@@ -85,7 +85,7 @@ test.concurrent('a node that registers again under its name is a new node: recor
     finalizers: [],
     maintenanceConditions: [],
   });
-  expect(after.annotations).toEqual({ 'kwok.x-k8s.io/node': 'fake' });
+  expect(after.annotations).toEqual({});
   expect(after.labels).toMatchObject({ 'example.com/second': 'yes' });
   expect(
     Object.keys(after.labels).filter((key) => key.includes('haulout') && !key.startsWith('test.')),

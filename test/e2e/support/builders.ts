@@ -1,4 +1,5 @@
 /** Manifests with everything in them that the API server asks for and nothing else. */
+import { FAKE_NODE_TAINT, FAKE_NODE_TOLERATION, MADE_FOR } from '../../../hack/cluster/lib/made-for.ts';
 import { STOP_DELAY_ANNOTATION } from '../../../hack/cluster/lib/pod-stop.ts';
 import { apiVersion, kind } from '../../../src/api/names.ts';
 import type { NodeMaintenanceSpec } from '../../../src/api/types.generated.ts';
@@ -50,7 +51,7 @@ function template(name: string, options: PodOptions): { metadata: object; spec: 
     },
     spec: {
       ...(options.nodeSelector === undefined ? {} : { nodeSelector: options.nodeSelector }),
-      ...(options.tolerations === undefined ? {} : { tolerations: options.tolerations }),
+      tolerations: [FAKE_NODE_TOLERATION, ...(options.tolerations ?? [])],
       terminationGracePeriodSeconds: options.gracePeriodSeconds ?? 30,
       containers: [{ name: 'main', image: 'example.com/none', imagePullPolicy: 'Never' }],
       ...(options.emptyDir === true ? { volumes: [{ name: 'scratch', emptyDir: {} }] } : {}),
@@ -60,7 +61,38 @@ function template(name: string, options: PodOptions): { metadata: object; spec: 
 }
 
 export function namespace(name: string): Manifest {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { [MADE_FOR]: 'test' } } };
+}
+
+export interface NodeOptions {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly taints?: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
+  readonly unschedulable?: boolean;
+}
+
+/** `isGuest`: beside nodes of somebody, whose pods are kept off it. */
+export function fakeNode(name: string, options: NodeOptions, isGuest: boolean): Manifest {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      labels: {
+        'kubernetes.io/hostname': name,
+        'kubernetes.io/os': 'linux',
+        // The node lifecycle controller would add it a moment later.
+        'beta.kubernetes.io/os': 'linux',
+        [MADE_FOR]: 'test',
+        ...options.labels,
+      },
+      annotations: options.annotations ?? {},
+    },
+    spec: {
+      unschedulable: options.unschedulable ?? false,
+      taints: [...(isGuest ? [FAKE_NODE_TAINT] : []), ...(options.taints ?? [])],
+    },
+  };
 }
 
 /** A pod that nothing would create again. */

@@ -1,6 +1,7 @@
 /** Waiting for a condition instead of for a time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../../hack/cluster/lib/untyped.ts';
+import { NotHere } from './not-here.ts';
 
 export interface EventuallyOptions {
   readonly timeoutMs?: number;
@@ -28,6 +29,7 @@ export async function eventually<T>(
       const answer = await attempt();
       if (answer !== undefined && answer !== false) return answer;
     } catch (error) {
+      if (error instanceof NotHere) throw error;
       problem = errorMessage(error);
     }
     if (Date.now() > deadline) {
@@ -45,6 +47,7 @@ export async function holdsFor(durationMs: number, description: string, check: (
     try {
       if ((await check()) === false) throw new Error('it no longer does');
     } catch (error) {
+      if (error instanceof NotHere) throw error;
       throw new Error(`${description} should hold for ${durationMs / 1000} s: ${errorMessage(error)}`, {
         cause: error,
       });

@@ -1,9 +1,13 @@
 /** Once before all test files: the shared cluster, the chart, and the operator as a process. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openCluster, startCluster } from '../../../hack/cluster/lib/cluster.ts';
+import { openForeign } from '../../../hack/cluster/lib/foreign.ts';
+import { moveIn, moveOut } from '../../../hack/cluster/lib/guest.ts';
 import { clusterDirectory } from '../../../hack/cluster/lib/paths.ts';
 import { ProcessTable } from '../../../hack/cluster/lib/processes.ts';
+import { CLUSTER_TOOLS, ensureTools } from '../../../hack/cluster/lib/tools.ts';
+import { type ClusterKind, clusterKind } from '../../../hack/cluster/lib/which-cluster.ts';
 import { eventually } from './eventually.ts';
 import { type ClusterFiles, installChart, operatorKubeconfig } from './install.ts';
 import { OperatorProcess } from './operator-process.ts';
@@ -19,13 +23,15 @@ export default async function setUp(): Promise<void> {
   } catch (error) {
     // jest tears down only what has been set up.
     await shared.operator?.kill();
+    await shared.moveOut?.();
     await shared.startedCluster?.stop();
     throw error;
   }
 }
 
 async function start(): Promise<void> {
-  const cluster = await findCluster(process.env[CLUSTER_VARIABLE]);
+  const kind = clusterKind();
+  const cluster = await findCluster(kind, process.env[CLUSTER_VARIABLE]);
   // What an earlier run has left behind when it was killed.
   await new ProcessTable(cluster.dir).stop(NAME);
   await installChart(cluster);
@@ -47,6 +53,7 @@ async function start(): Promise<void> {
     binDir: cluster.binDir,
     operatorKubeconfig: kubeconfig,
     operatorLog: operator.logFile,
+    ...(kind === 'own' ? { auditLog: join(cluster.dir, 'audit.log') } : {}),
   };
   const state = join(cluster.dir, 'e2e.json');
   writeFileSync(state, JSON.stringify(files, undefined, 2));
@@ -54,25 +61,23 @@ async function start(): Promise<void> {
 }
 
 /** The one that runs there already, of whatever kind, or a new one. */
-async function findCluster(given: string | undefined): Promise<ClusterFiles> {
+async function findCluster(kind: ClusterKind, given: string | undefined): Promise<ClusterFiles> {
   const dir = clusterDirectory(given);
-  if (isForeign()) {
-    if (!existsSync(join(dir, 'audit.log'))) {
-      throw new Error(
-        `the end-to-end tests read what the API server was asked from ${join(dir, 'audit.log')}, and this cluster writes none there: run them without CLUSTER`,
-      );
-    }
-    return { dir, kubeconfig: join(dir, 'kubeconfig'), binDir: join(dir, 'bin') };
-  }
+  if (kind !== 'own') return moveInto(kind, dir);
   const running = await openCluster(dir);
   if (running) return running;
   shared.startedCluster = await startCluster({ dir, log: say });
   return shared.startedCluster;
 }
 
-/** As `make cluster` knows them: kind, or the current context of kubectl. */
-function isForeign(): boolean {
-  return ['kind', 'current'].includes(process.env['CLUSTER'] ?? '');
+async function moveInto(kind: Exclude<ClusterKind, 'own'>, dir: string): Promise<ClusterFiles> {
+  await moveOut(dir, say);
+  const cluster = await openForeign(kind, dir, say);
+  shared.moveOut = async () => moveOut(dir, say);
+  await moveIn(cluster, { purpose: 'test', log: say });
+  say('This cluster has no audit log: tests that ask it count as skipped.');
+  await ensureTools(CLUSTER_TOOLS, say); // some files start a control plane of their own
+  return cluster;
 }
 
 function say(line: string): void {

@@ -2,7 +2,7 @@
 import { shared } from './shared.ts';
 
 export default async function tearDown(): Promise<void> {
-  const { operator, startedCluster } = shared;
+  const { operator, startedCluster, moveOut } = shared;
   try {
     if (operator) {
       const wasRunning = operator.isRunning;
@@ -13,6 +13,7 @@ export default async function tearDown(): Promise<void> {
         throw new Error(`the operator ended with exit code ${code}, signal ${signal}\n${operator.tail()}`);
     }
   } finally {
+    await moveOut?.();
     await startedCluster?.stop();
   }
 }

@@ -6,6 +6,8 @@ interface Shared {
   /** Only where the set-up has started it; a cluster that ran before goes on. */
   startedCluster?: Cluster;
   operator?: OperatorProcess;
+  /** Takes away what was made on a cluster that is not ours. */
+  moveOut?: () => Promise<void>;
 }
 
 export const shared: Shared = {};

@@ -7,27 +7,20 @@ import type { Node, Pod } from '../../../src/kube/types.ts';
 import { Api } from './api.ts';
 import { AuditLog } from './audit.ts';
 import { brokenRules, type Outage } from './audit-rules.ts';
-import { type Manifest, maintenance, namespace } from './builders.ts';
+import { fakeNode, type Manifest, maintenance, type NodeOptions, namespace } from './builders.ts';
 import { cleanUp } from './clean-up.ts';
 import { type EventuallyOptions, eventually } from './eventually.ts';
 import type { ClusterFiles } from './install.ts';
 import { Island, ISLAND_LABEL, podsExpected } from './island.ts';
 import { Kubectl } from './kubectl.ts';
+import { NotHere } from './not-here.ts';
 import { type NodeSnapshot, snapshotOf } from './node-snapshot.ts';
 import { OperatorProcess, tailOf } from './operator-process.ts';
 import { isReady, said, summary } from './status.ts';
 
-export interface IslandOptions {
-  /** Other nodes of the island, for pods to go to; 1 unless given. */
+export interface IslandOptions extends Omit<NodeOptions, 'unschedulable'> {
+  /** Other nodes of the island, for pods to go to; 1 unless given. The rest is about the node that is to be maintained. */
   readonly spares?: number;
-  /** Of the node that is to be maintained. */
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly taints?: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
-}
-
-export interface NodeOptions extends Omit<IslandOptions, 'spares'> {
-  readonly unschedulable?: boolean;
 }
 
 export interface BedFiles extends ClusterFiles {
@@ -35,6 +28,8 @@ export interface BedFiles extends ClusterFiles {
   readonly operatorKubeconfig: string;
   /** The log of an operator that serves several test files. */
   readonly operatorLog?: string;
+  /** Only a control plane of ours has one. */
+  readonly auditLog?: string;
 }
 
 /** After /readyz says yes. */
@@ -46,8 +41,8 @@ export class TestBed {
   readonly files: BedFiles;
   readonly api: Api;
   readonly kubectl: Kubectl;
-  readonly audit: AuditLog;
   readonly #cluster: Cluster | undefined;
+  readonly #audit: AuditLog | undefined;
   readonly #namespaces = new Set<string>();
   readonly #nodes = new Set<string>();
   readonly #deletionsExpected = new Set<string>();
@@ -61,7 +56,18 @@ export class TestBed {
     this.#cluster = cluster;
     this.api = new Api(files.kubeconfig);
     this.kubectl = new Kubectl(join(files.binDir, 'kubectl'), files.kubeconfig);
-    this.audit = new AuditLog(join(files.dir, 'audit.log'));
+    const auditLog = cluster?.auditLog ?? files.auditLog;
+    this.#audit = auditLog === undefined ? undefined : new AuditLog(auditLog);
+  }
+
+  /** kind, or somebody's. */
+  get isForeign(): boolean {
+    return this.#audit === undefined;
+  }
+
+  get audit(): AuditLog {
+    if (!this.#audit) throw new NotHere('this cluster has no audit log');
+    return this.#audit;
   }
 
   /** The control plane itself, to be stopped and started; only where the file has one of its own. */
@@ -112,23 +118,8 @@ export class TestBed {
   /** A fake node, Ready. */
   async addNode(name: string, options: NodeOptions = {}): Promise<Node> {
     this.#nodes.add(name);
-    await this.api.create('/api/v1/nodes', {
-      apiVersion: 'v1',
-      kind: 'Node',
-      metadata: {
-        name,
-        labels: {
-          'kubernetes.io/hostname': name,
-          'kubernetes.io/os': 'linux',
-          // The node lifecycle controller would add it a moment later.
-          'beta.kubernetes.io/os': 'linux',
-          [ISLAND_LABEL]: this.prefix,
-          ...options.labels,
-        },
-        annotations: { 'kwok.x-k8s.io/node': 'fake', ...options.annotations },
-      },
-      spec: { unschedulable: options.unschedulable ?? false, taints: options.taints ?? [] },
-    });
+    const own = { ...options, labels: { [ISLAND_LABEL]: this.prefix, ...options.labels } };
+    await this.api.create('/api/v1/nodes', fakeNode(name, own, this.isForeign));
     return this.nodeReady(name);
   }
 
@@ -277,7 +268,7 @@ export class TestBed {
 
   /** Throws when the audit log shows what must never happen; each case is reported once. */
   checkAuditLog(): void {
-    const broken = brokenRules(this.audit.entries(), {
+    const broken = brokenRules(this.#audit?.entries() ?? [], {
       namespaces: this.#namespaces,
       nodes: this.#nodes,
       deletionsExpected: this.#deletionsExpected,

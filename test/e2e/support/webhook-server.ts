@@ -3,8 +3,10 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createAuthority, createCertificate } from '../../../hack/cluster/lib/certificates.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { clusterKind } from '../../../hack/cluster/lib/which-cluster.ts';
 import type { Api } from './api.ts';
 import { eventually } from './eventually.ts';
+import { NotHere } from './not-here.ts';
 
 export interface EvictionReview {
   readonly namespace: string;
@@ -51,6 +53,7 @@ export class EvictionWebhook {
 
   /** Returns when the API server asks it about evictions in this namespace, and in this one only. */
   async start(namespace: string): Promise<void> {
+    if (clusterKind() !== 'own') throw new NotHere('webhooks on this cluster are not ours to set up');
     const authority = createAuthority('eviction-webhook');
     const certificate = createCertificate(authority, {
       commonName: 'eviction-webhook',
