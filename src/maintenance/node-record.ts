@@ -36,11 +36,17 @@ export function findRecord(
   const mirrors = maintenances.filter(
     ({ status }) => status?.node?.uid === node.metadata.uid && (lost || wasCordoned(status)),
   );
+  // One that is on its way out does not hear any more of what is done for the others.
   const mirror = mirrors
+    .toSorted((a, b) => Number(isLeaving(a)) - Number(isLeaving(b)))
     .map(({ status }) => parseRestoreData(status?.node))
     .find((data) => data !== undefined);
   const recalled = lost && remembered?.nodeUid === node.metadata.uid ? remembered.record : undefined;
   return { restoreData: mirror ?? recalled, holders: mirror ? [] : (recalled?.holders ?? []), damaged };
+}
+
+function isLeaving({ metadata }: NodeMaintenance): boolean {
+  return metadata.deletionTimestamp !== undefined;
 }
 
 /** With the record lost for good, what carries haulout's own name is all that can be taken off for certain. */

@@ -139,7 +139,7 @@ class NodePlanner {
       const status = computeStatus({
         stance,
         node: this.#node,
-        restoreData: holds ? change.restoreData : undefined,
+        restoreData: holds ? change.mirror : undefined,
         nodeSettled: change.patch === undefined || undisturbed.has(stance),
         uncordonedByHand: holds && change.uncordonedByHand,
         foreignTaints: holds ? change.foreignTaints : [],

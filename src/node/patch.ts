@@ -25,8 +25,13 @@ export interface NodePatch {
 export interface NodeChange {
   /** `undefined`: the node is as it should be. */
   readonly patch: NodePatch | undefined;
-  /** What has to be in each holder's status before the patch is sent; `undefined` once nobody holds the node. */
+  /** What the patch notes on the node; `undefined` once nobody holds it. */
   readonly restoreData: RestoreData | undefined;
+  /**
+   * What has to be in each holder's status before the patch is sent: what it takes off is still on the node, and has to
+   * be known if the patch fails and the node's own copy is lost.
+   */
+  readonly mirror: RestoreData | undefined;
   /** Somebody made the node schedulable although it is in maintenance. */
   readonly uncordonedByHand: boolean;
   /** Extra taints that are on the node with a value of somebody else's, as `key:effect`. */
@@ -64,6 +69,14 @@ export function planNodeChange(
   const restoreData = held
     ? { before, added: canonical(labels.added, annotations.added, taints.added) }
     : undefined;
+  const mirror = restoreData && {
+    before,
+    added: canonical(
+      { ...labels.leaving, ...labels.added },
+      { ...annotations.leaving, ...annotations.added },
+      [...taints.leaving, ...taints.added],
+    ),
+  };
 
   // The scheduler would bind new pods to a node that is being deleted: it is never made schedulable again.
   const cordon = held || (unschedulable && (leaving || record === undefined || before.unschedulable));
@@ -88,12 +101,15 @@ export function planNodeChange(
     metadata: { resourceVersion: node.metadata.resourceVersion, ...metadata },
     ...(Object.keys(spec).length > 0 ? { spec } : {}),
   };
-  return { patch: changes ? patch : undefined, restoreData, uncordonedByHand, foreignTaints: taints.foreign };
+  const { foreign: foreignTaints } = taints;
+  return { patch: changes ? patch : undefined, restoreData, mirror, uncordonedByHand, foreignTaints };
 }
 
 interface MergedKeys {
   readonly changes: Record<string, string | null>;
   readonly added: Record<string, string>;
+  /** What comes off. */
+  readonly leaving: Record<string, string>;
 }
 
 /** A key with another value than the one that haulout put there belongs to somebody else from then on. */
@@ -104,6 +120,7 @@ function mergeKeys(
 ): MergedKeys {
   const changes: Record<string, string | null> = {};
   const added: Record<string, string> = {};
+  const leaving: Record<string, string> = {};
   for (const [key, value] of Object.entries(wanted)) {
     const isOurs = Object.hasOwn(ours, key) && (present[key] === undefined || present[key] === ours[key]);
     if (present[key] !== undefined && !isOurs) continue;
@@ -111,9 +128,11 @@ function mergeKeys(
     if (present[key] !== value) changes[key] = value;
   }
   for (const [key, value] of Object.entries(ours)) {
-    if (!Object.hasOwn(wanted, key) && present[key] === value) changes[key] = null;
+    if (Object.hasOwn(wanted, key) || present[key] !== value) continue;
+    changes[key] = null;
+    leaving[key] = value;
   }
-  return { changes, added };
+  return { changes, added, leaving };
 }
 
 function mergeTaints(present: readonly Taint[], wanted: readonly Taint[], ours: readonly Taint[]) {
@@ -135,7 +154,10 @@ function mergeTaints(present: readonly Taint[], wanted: readonly Taint[], ours: 
       foreign.push(`${taint.key}:${taint.effect}`);
     }
   }
-  return { result, added, foreign };
+  const stays = (taint: Taint) =>
+    result.some((other) => sameTaint(other, taint) && (other.value ?? '') === (taint.value ?? ''));
+  const leaving = present.filter((taint) => isOurs(taint) && !stays(taint));
+  return { result, added, leaving, foreign };
 }
 
 /** The node lifecycle controller keeps this taint in step with spec.unschedulable; the same write saves its delay. */

@@ -122,6 +122,19 @@ describe('where the record of a node comes from', () => {
     );
   });
 
+  test('a mirror of one that is being deleted is old: another one comes first', () => {
+    const leaving = maintenance(
+      {},
+      { status: mirror(false, 'True/Cordoned'), deletionTimestamp: at(0) },
+      'm0',
+    );
+    const staying = one(mirror(true, 'True/Cordoned'));
+    expect(findRecord(node(marked), [leaving, staying], undefined).restoreData?.before.unschedulable).toBe(
+      true,
+    );
+    expect(findRecord(node(marked), [leaving], undefined).restoreData?.before.unschedulable).toBe(false);
+  });
+
   test('holders are those that the node itself names, or named', () => {
     const text = record([one(), one(undefined, 'm2')], false);
     expect(

@@ -372,6 +372,31 @@ describe('edits', () => {
   });
 });
 
+describe('what the statuses have to know before the write', () => {
+  const taints = [extra('1'), extra('2', 'example.com/other')];
+  test('what is taken off is still on the node, and is forgotten only when it is off', () => {
+    const { node: held } = step(node(foreign), [holder('m1', { taints })]);
+    const edited = holder('m1', { evacuates: false, taints: [extra('3')] });
+    const { node: after, change } = step(held, [edited]);
+    const still = new Set(change.mirror?.added.taints.map(({ key, value }) => `${key}=${value ?? ''}`));
+    expect([...still].toSorted()).toEqual([
+      'example.com/firmware=1',
+      'example.com/firmware=3',
+      'example.com/other=2',
+      `${maintenanceTaintKey}=`,
+    ]);
+    expect(change.mirror?.added.labels[excludeFromLoadBalancersLabel]).toBe('true');
+    expect(change.restoreData?.added.labels[excludeFromLoadBalancersLabel]).toBeUndefined();
+    const settled = step(after, [edited]).change;
+    expect(settled.mirror).toEqual(settled.restoreData);
+    // The write failed and the node's own copy was lost: all is put back from the mirror alone.
+    const { [maintenanceAnnotation]: _, ...annotations } = held.metadata.annotations ?? {};
+    const lost: Node = { ...held, metadata: { ...held.metadata, annotations } };
+    const restored = apply(lost, planNodeChange(lost, [], change.mirror, false).patch);
+    expect(looks(restored)).toEqual(looks(node(foreign)));
+  });
+});
+
 describe('a node that is being deleted', () => {
   test('is never made schedulable again, and keeps the taint of the cordon', () => {
     const held = step(node(), [holder('m1')], true).node;
