@@ -10,7 +10,8 @@ export interface Goal {
 }
 
 export function isMet({ value, limit, under = false }: Goal): boolean {
-  // A figure that could not be taken (NaN) is not a kept promise.
+  // A figure that could not be taken is not a kept promise.
+  if (!Number.isFinite(value)) return false;
   return under ? value < limit : value <= limit;
 }
 

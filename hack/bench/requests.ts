@@ -116,5 +116,5 @@ export function spread(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
   const [low, high] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
-  return { median: ((low ?? 0) + (high ?? 0)) / 2, most: sorted.at(-1) ?? 0 };
+  return { median: ((low ?? 0) + (high ?? 0)) / 2, most: values.length === 0 ? 0 : Math.max(...values) };
 }
