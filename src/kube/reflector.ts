@@ -105,7 +105,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #loop(signal: AbortSignal): Promise<void> {
-    const cycle: Cycle = { version: undefined, failures: 0, first: true };
+    const cycle: Cycle = { version: undefined, fresh: false, failures: 0, first: true };
     while (!signal.aborted) {
       let trouble: Refusal | 'brief' | undefined;
       try {
@@ -147,6 +147,7 @@ export class Reflector<T extends KubeObject> {
     const { items, resourceVersion } = answer.object;
     store.replace(items);
     cycle.version = resourceVersion;
+    cycle.fresh = true;
     this.#lastSeenMs = clock.now();
     this.#error = undefined;
     onList?.({ first: cycle.first, objects: items.length, seconds: (clock.monotonic() - started) / 1_000 });
@@ -162,6 +163,8 @@ export class Reflector<T extends KubeObject> {
     const { client, path, query = {}, metadataOnly, clock, onWatchEnd } = this.#options;
     let openedMs: number | undefined;
     let events = 0;
+    const { fresh } = cycle;
+    cycle.fresh = false;
     const seconds = watchSeconds.least + Math.floor(this.#random() * watchSeconds.spread);
     const end = await client.watch<T>(
       path,
@@ -198,6 +201,10 @@ export class Reflector<T extends KubeObject> {
     }
     if (relistAfter.has(end.kind)) {
       cycle.version = undefined;
+    }
+    // The server works again after an outage and has forgotten what was before it: what is missing is listed at once.
+    if (end.kind === 'expired' && !fresh) {
+      return undefined;
     }
     if (end.kind === 'ended') {
       return lastedMs < shortestWatchMs ? 'brief' : undefined;
@@ -254,6 +261,8 @@ export class Reflector<T extends KubeObject> {
 interface Cycle {
   /** The resourceVersion up to which the store is right; undefined: list first. */
   version: string | undefined;
+  /** `version` is that of a list, and no watch has begun from it yet. */
+  fresh: boolean;
   /** Failures in a row. */
   failures: number;
   /** Nothing was listed in this run yet. */

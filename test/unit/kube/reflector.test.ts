@@ -192,6 +192,37 @@ describe('Reflector', () => {
     await reflector.stop();
   });
 
+  test('lists at once when the server has come back from a long outage and forgotten the version', async () => {
+    const { clock, server, client, reflector, events } = setUp();
+    server.put('a', 1);
+    reflector.start();
+    await settle();
+    client.down = network;
+    client.end(network);
+    await clock.advance(300_000);
+    server.put('a', 2);
+    server.compact();
+    client.down = undefined;
+    // Until the next try it may be half a minute; from then on not a moment.
+    const tries = client.watches.length;
+    while (client.watches.length === tries) await clock.advance(100);
+    await settle();
+    expect(events.at(-1)).toBe('1>2');
+    expect(reflector.state).toMatchObject({ phase: 'watching', error: undefined });
+    await reflector.stop();
+  });
+
+  test('a version that is too old as soon as it was listed is not asked for without a pause', async () => {
+    const { clock, client, reflector } = setUp();
+    const expired: Refusal = { kind: 'expired', message: 'too old' };
+    client.refusals.push(...Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? undefined : expired)));
+    reflector.start();
+    await clock.advance(10_000);
+    expect(client.lists.length).toBeGreaterThan(2);
+    expect(client.lists.length).toBeLessThan(8);
+    await reflector.stop();
+  });
+
   test.each<Refusal>([
     { kind: 'forbidden', message: 'no' },
     { kind: 'notServed', message: '404 page not found' },
