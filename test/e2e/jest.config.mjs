@@ -15,5 +15,5 @@ export default {
   globalTeardown: '<rootDir>/test/e2e/support/global-teardown.ts',
   // Tests mostly wait for pods to stop: more files at once than there are cores.
   maxWorkers: 4,
-  testTimeout: 120_000,
+  testTimeout: 180_000,
 };

@@ -104,8 +104,7 @@ test.concurrent('the status tells the truth on the way, and says what is wanted 
   );
   const history = await History.of(bed.files.kubeconfig, node);
   await bed.maintain(node);
-  await bed.untilSaid(node, 'Drained', 'True/Drained');
-  const versions = await history.stop();
+  const versions = await history.upTo(await bed.untilSaid(node, 'Drained', 'True/Drained'));
 
   const phases = versions.flatMap(({ status }) => status?.phase ?? []);
   const steps = phases.filter((phase, index) => phase !== phases[index - 1]);

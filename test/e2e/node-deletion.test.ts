@@ -55,7 +55,7 @@ test.concurrent('Orphan: the deletion is not held up', async () => {
   await bed.untilSaid(node, 'DrainBlocked', 'True/PodDisruptionBudget');
   expect((await bed.api.node(node)).metadata.finalizers ?? []).toEqual([]);
   const began = await startDeletion(node);
-  expect((await untilGone(node)) - began).toBeLessThan(1000);
+  expect((await untilGone(node)) - began).toBeLessThan(3000);
   const gone = await bed.untilSaid(node, 'Ready', 'False/NodeGone');
   expect(gone.status?.phase).toBe('NodeGone');
   expect(gone.status?.blockersTotal ?? 0).toBe(0);
@@ -132,7 +132,7 @@ test.concurrent('Evict: nodeDeleteTimeoutSeconds ends the wait, also for a suspe
   const heldMs = (await untilGone(node)) - began;
   // deletionTimestamp is in whole seconds.
   expect(heldMs).toBeGreaterThan(2900);
-  expect(heldMs).toBeLessThan(6000);
+  expect(heldMs).toBeLessThan(9000);
   expect(bed.audit.accepted(namespace)).toHaveLength(0);
   await bed.untilSaid(node, 'Ready', 'False/NodeGone');
 });
@@ -165,7 +165,7 @@ test.concurrent('Evict on a machine that is marked as shut down: the deletion is
   await bed.untilSaid(node, 'Ready', 'False/Draining');
   const marked = Date.now();
   await bed.kubectl.run(['taint', 'node', node, 'node.kubernetes.io/out-of-service=nodeshutdown:NoExecute']);
-  expect((await untilGone(node)) - marked).toBeLessThan(3000);
+  expect((await untilGone(node)) - marked).toBeLessThan(6000);
   await runElsewhere(island, 2);
 });
 
@@ -184,7 +184,7 @@ test.concurrent('Evict on a machine that died: the deletion is let go when it ha
   const goneAt = await untilGone(node, 90_000);
   const seconds = (goneAt - Date.parse(lost.lastTransitionTime ?? '')) / 1000;
   expect(seconds).toBeGreaterThanOrEqual(59);
-  expect(seconds).toBeLessThan(65);
+  expect(seconds).toBeLessThan(75);
   expectNeverUncordoned(node);
   await bed.untilSaid(node, 'Ready', 'False/NodeGone');
   await runElsewhere(island, 2);
@@ -205,7 +205,7 @@ test.concurrent('Orphan on a machine that died: nothing is held up, and the main
     return nodeCondition(await bed.api.node(node), 'Ready')?.status === 'Unknown';
   });
   const began = await startDeletion(node);
-  expect((await untilGone(node)) - began).toBeLessThan(1000);
+  expect((await untilGone(node)) - began).toBeLessThan(3000);
   const gone = await bed.untilSaid(node, 'Ready', 'False/NodeGone');
   expect(said(gone, 'Stalled')).toBe('True/NodeGone');
   await bed.endMaintenance(node);

@@ -48,9 +48,7 @@ test.concurrent('a maintenance whose node has been deleted says so and can be de
   expect(said(gone, 'Cordoned')?.startsWith('True')).toBe(false);
   expect(said(gone, 'Drained')?.startsWith('True')).toBe(false);
   await bed.endMaintenance(node);
-  expect(
-    bed.audit.nodePatches(node).filter(({ responseStatus }) => responseStatus?.code === 200),
-  ).toHaveLength(1);
+  expect(bed.audit.nodePatches(node)).toHaveLength(1);
 });
 
 test.concurrent('a node that registers again under its name is a new node: recorded afresh, maintained, put back', async () => {

@@ -124,10 +124,10 @@ export class AuditLog {
     });
   }
 
-  /** Writes of the operator on a Node, not on its status. */
+  /** Writes of the operator on a Node, not on its status, that took effect: after a conflict it tries again. */
   nodePatches(node: string): readonly AuditEntry[] {
     return this.entries({ resource: 'nodes', subresource: '', name: node, byOperator: true }).filter(
-      ({ verb }) => !['get', 'list', 'watch'].includes(verb),
+      ({ verb, responseStatus }) => !['get', 'list', 'watch'].includes(verb) && responseStatus?.code === 200,
     );
   }
 

@@ -10,7 +10,8 @@ export interface EventuallyOptions {
 }
 
 const POLL_MS = 100;
-const DEFAULT_TIMEOUT_MS = 30_000;
+/** Long enough for a machine that is busy with other tests: only a failure takes this long. */
+const DEFAULT_TIMEOUT_MS = 60_000;
 
 /**
  * Asks again and again until `attempt` answers with anything but undefined and false, and returns that. What it throws

@@ -4,6 +4,7 @@ import { as, errorMessage } from '../../../hack/cluster/lib/untyped.ts';
 import { nodeMaintenancesPath } from '../../../src/api/names.ts';
 import type { NodeMaintenance } from '../../../src/api/types.generated.ts';
 import { TEST_USER_AGENT } from './api.ts';
+import { eventually } from './eventually.ts';
 
 export class History {
   readonly versions: NodeMaintenance[] = [];
@@ -26,7 +27,15 @@ export class History {
     return history;
   }
 
-  async stop(): Promise<readonly NodeMaintenance[]> {
+  /** All versions up to one that is known from elsewhere: the watch may be behind. */
+  async upTo(last: NodeMaintenance): Promise<readonly NodeMaintenance[]> {
+    const { resourceVersion } = last.metadata;
+    await eventually('the watch has brought the last version', () => {
+      return (
+        this.problem !== undefined ||
+        this.versions.some(({ metadata }) => metadata.resourceVersion === resourceVersion)
+      );
+    });
     this.#stopped.abort();
     await this.#client.close();
     if (this.problem !== undefined) throw new Error(`the watch of the history ended: ${this.problem}`);
