@@ -45,7 +45,7 @@ const healthyMs = 60_000;
 // The server ends a watch that it cannot serve at once; resuming it without a pause would spin.
 const shortestWatchMs = 1_000;
 const firstRetryMs = 100;
-const retry = { baseMs: 800, maxMs: 30_000, factor: 2, jitter: 0.5 } as const;
+const retry = { baseMs: 800, maxMs: 10_000, factor: 2, jitter: 0.5 } as const;
 const watchSeconds = { least: 300, spread: 300 } as const;
 
 /**
@@ -189,15 +189,18 @@ export class Reflector<T extends KubeObject> {
       },
     );
     signal.throwIfAborted();
-    onWatchEnd?.(end.kind);
     const lastedMs = openedMs === undefined ? 0 : clock.monotonic() - openedMs;
+    // A server that has just started sends no bookmarks for what has never changed: silence is no failure. But one whose
+    // data went back in time (a restored backup) accepts a version that it has not reached yet and then says nothing
+    // either: resuming such a watch would never end, so it is listed again.
+    const silent = lastedMs >= healthyMs && events === 0;
+    onWatchEnd?.(silent ? 'ended' : end.kind);
     if (lastedMs >= healthyMs) {
       cycle.failures = 0;
-      // A server whose data went back in time (a restored backup) accepts a version that it has not reached yet and
-      // then says nothing, not even bookmarks: resuming such a watch would never end.
-      if (events === 0) {
-        cycle.version = undefined;
-      }
+    }
+    if (silent) {
+      cycle.version = undefined;
+      return undefined;
     }
     if (relistAfter.has(end.kind)) {
       cycle.version = undefined;
