@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import {
   doNotDisruptAnnotation,
   evacuateFinalizer,
+  excludeFromLoadBalancersLabel,
   maintenanceAnnotation,
   maintenanceLabel,
   restoreNodeFinalizer,
@@ -128,6 +129,32 @@ describe('the order of things', () => {
   });
 });
 
+describe('somebody looks again', () => {
+  test('when the probe of a closed budget is due', () => {
+    const stage = evacuating();
+    stage.budgets = [budget('web')];
+    stage.drain.postponeProbe('shop/web', 1_000_000, 7000);
+    expect(stage.settle().wakeAfterMs).toBe(7000);
+  });
+
+  test('when a refused pod may be tried again', () => {
+    const stage = evacuating();
+    const refusal = { kind: 'admission', message: 'no' } as const;
+    stage.drain.attempts.set('uid-a', { refusal, at: 0, notBefore: 1_003_000, uncertain: false });
+    expect(stage.settle().wakeAfterMs).toBe(3000);
+  });
+
+  test('at the deadline, or when a blocked pod may be deleted, whatever is first', () => {
+    const stage = evacuating({ drain: { timeoutSeconds: 90, deleteBlockedAfterSeconds: 40 } });
+    stage.budgets = [budget('web')];
+    stage.drain.postponeProbe('shop/web', 1_000_000, 500_000);
+    expect(stage.settle().wakeAfterMs).toBe(40_000);
+    stage.seconds = 41;
+    stage.drain.inFlight.add('uid-a').add('uid-b');
+    expect(stage.settle().wakeAfterMs).toBe(49_000);
+  });
+});
+
 describe('NoSchedule and Ignore', () => {
   test('NoSchedule does not even look at pods', () => {
     const stage = Object.assign(new Stage().create({ nodeDrainPolicy: 'NoSchedule' }), { pods: [pod('a')] });
@@ -164,6 +191,21 @@ describe('NoSchedule and Ignore', () => {
     expect(stage.node?.spec).toEqual({ taints: [] });
     expect(stage.node?.metadata.labels ?? {}).toEqual(before?.metadata.labels ?? {});
     expect(stage.status().node).toEqual({ uid: 'uid-n1' });
+  });
+
+  test('what an edit takes off the node stays in the status until it is off', () => {
+    const stage = evacuating();
+    stage.settle();
+    stage.edit({ nodeDrainPolicy: 'NoSchedule' });
+    const { node: held } = stage;
+    stage.step();
+    expect(stage.status().node?.added?.labels).toHaveProperty([excludeFromLoadBalancersLabel]);
+    // The write on the node was lost, and then the record was.
+    stage.node = held;
+    stage.touchNode({ metadata: { annotations: { [maintenanceAnnotation]: null } } });
+    stage.settle();
+    expect(stage.status().node?.added?.labels).not.toHaveProperty([excludeFromLoadBalancersLabel]);
+    expect(stage.node?.metadata.labels).not.toHaveProperty([excludeFromLoadBalancersLabel]);
   });
 
   test('a maintenance that only announces does not wait for what another one does to the node', () => {
@@ -315,9 +357,10 @@ describe('the node is not there', () => {
   });
 
   test.each([
-    ['seen to be gone', true],
-    ['gone and back before anybody looked', false],
-  ])('registered again under its name (%s), it is a new node: recorded afresh', (_, seen) => {
+    ['seen to be gone', true, false],
+    ['gone and back before anybody looked', false, false],
+    ['gone and back, its pods known at once', false, true],
+  ])('registered again under its name (%s), it is a new node: recorded afresh', (_, seen, known) => {
     const stage = evacuating({ drain: { timeoutSeconds: 10 } });
     stage.budgets = [budget('web')];
     stage.touchNode({ spec: { unschedulable: true } });
@@ -331,7 +374,7 @@ describe('the node is not there', () => {
     }
     stage.seconds = 100;
     stage.node = node({ uid: 'uid-again' });
-    stage.pods = undefined;
+    stage.pods = known ? [pod('c')] : undefined;
     stage.settle();
     stage.pods = [pod('c')];
     stage.settle();
