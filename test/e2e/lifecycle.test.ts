@@ -1,5 +1,7 @@
 /** The main job from beginning to end: out of service, drained, and put back exactly as it was. */
 import { expect, test } from '@jest/globals';
+import { nodeMaintenancesPath } from '../../src/api/names.ts';
+import type { NodeMaintenance } from '../../src/api/types.generated.ts';
 import { sharedTestBed } from './support/beds.ts';
 import { History } from './support/history.ts';
 import { condition, isReady, nodeCondition, said, taintsOf } from './support/status.ts';
@@ -102,7 +104,7 @@ test.concurrent('the status tells the truth on the way, and says what is wanted 
     island.deployment('slow', { replicas: 2, stopsIn: '3s' }),
     island.deployment('quick', { replicas: 3 }),
   );
-  const history = await History.of(bed.files.kubeconfig, node);
+  const history = await History.of<NodeMaintenance>(bed.files.kubeconfig, nodeMaintenancesPath, node);
   await bed.maintain(node);
   const versions = await history.upTo(await bed.untilSaid(node, 'Drained', 'True/Drained'));
 
