@@ -42,7 +42,7 @@ async function main(): Promise<number> {
       }
     }
   } finally {
-    if (needsCluster) await node(['hack/cluster/down.ts', '--dir', clusterDir], 120);
+    if (needsCluster) await node(['hack/cluster/down.ts', '--dir', clusterDir], 300);
   }
   if (interrupted.signal.aborted) {
     print('interrupted');
@@ -56,8 +56,8 @@ async function main(): Promise<number> {
 
 async function startCluster(isOwn: boolean): Promise<Ended> {
   // A run that was killed may have left one, with its objects in it, of this kind or of our own.
-  await node(['hack/cluster/down.ts', '--dir', clusterDir], 120);
-  if (!isOwn) await node(['hack/cluster/down.ts', '--dir', clusterDir], 120, undefined, { CLUSTER: '' });
+  await node(['hack/cluster/down.ts', '--dir', clusterDir], 300);
+  if (!isOwn) await node(['hack/cluster/down.ts', '--dir', clusterDir], 300, undefined, { CLUSTER: '' });
   const nodes = isOwn ? [] : ['--nodes=0'];
   return node(['hack/cluster/up.ts', '--dir', clusterDir, ...nodes], 3_600, (line) => {
     if (line !== '') print(`  cluster | ${line}`);

@@ -36,19 +36,29 @@ const NODES = '/api/v1/nodes';
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${HOME}/leases/haulout`;
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodemaintenances.haulout.dev';
 const OURS = `?labelSelector=${encodeURIComponent(`${MADE_FOR} in (demo,test)`)}`;
+/** What tests put finalizers on. */
+const HELD = [
+  ['/api/v1', 'pods'],
+  ['/api/v1', 'configmaps'],
+  ['/apis/apps/v1', 'daemonsets'],
+  ['/apis/apps/v1', 'deployments'],
+  ['/apis/apps/v1', 'replicasets'],
+  ['/apis/apps/v1', 'statefulsets'],
+  ['/apis/batch/v1', 'jobs'],
+] as const;
 /** Written in the cluster's directory while something of ours may be on the cluster. */
 const RECORD = 'guest';
 const AGENT = 'haulout-test-bed';
 /** A holder renews its Lease every two seconds. */
 const RENEWED_WITHIN_MS = 6000;
-const GONE_MS = 60_000;
+const GONE_MS = 120_000;
 
 /** Afterwards haulout's namespace is there and empty, and fake nodes with the label are played. */
 export async function moveIn(cluster: ForeignCluster, options: GuestOptions): Promise<void> {
   await withClient(cluster.kubeconfig, async (client) => {
     await refuseWhereTaken(client, options);
     writeFileSync(join(cluster.dir, RECORD), `${options.purpose}\n`);
-    await sweep(client, cluster, options.log);
+    await sweep(client, cluster);
     const labels = { [MADE_FOR]: options.purpose };
     const home = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: HOME, labels } };
     await client.must('POST', NAMESPACES, { body: home });
@@ -63,7 +73,7 @@ export async function moveOut(dir: string, log: (line: string) => void): Promise
   await new ProcessTable(path).killAll();
   const cluster = { dir: path, kubeconfig: join(path, 'kubeconfig'), binDir: join(path, 'bin') };
   try {
-    await withClient(cluster.kubeconfig, async (client) => sweep(client, cluster, log));
+    await withClient(cluster.kubeconfig, async (client) => sweep(client, cluster));
   } catch (error) {
     log(`what was made on the cluster is not all gone: ${errorMessage(error)}`);
   }
@@ -83,7 +93,9 @@ async function refuseWhereTaken(client: KubeClient, { purpose, namespaces = [], 
   if (!hasHome && (await find(client, CRD)))
     throw new Error(`haulout is installed on this cluster already, and the ${purpose} would change it`);
   if (hasHome && (await isOperatorAlive(client, log)))
-    throw new Error(`a haulout operator runs on this cluster: wait until the other demo or test has ended`);
+    throw new Error(
+      'another demo or test runs on this cluster: wait until it has ended; where it was killed, run it again',
+    );
 }
 
 function isOurs(namespace: KubeObject): boolean {
@@ -105,30 +117,34 @@ async function isOperatorAlive(client: KubeClient, log: (line: string) => void):
   return false;
 }
 
-/** Whatever of ours is there, whoever has left it; no operator need run for it. */
-async function sweep(
-  client: KubeClient,
-  cluster: ForeignCluster,
-  log: (line: string) => void,
-): Promise<void> {
+const isHome = ({ metadata }: KubeObject): boolean => metadata.name === HOME;
+
+/** Whatever of ours is there, whoever has left it; no operator need run for it. What cannot go does not keep the rest. */
+async function sweep(client: KubeClient, cluster: ForeignCluster): Promise<void> {
   const nodes = await list<KubeObject>(client, `${NODES}${OURS}`);
   const namespaces = await list<KubeObject>(client, `${NAMESPACES}${OURS}`);
-  const hasHome = namespaces.some(({ metadata }) => metadata.name === HOME);
-  const others = hasHome ? await removeMaintenances(client, nodes) : [];
-  await Promise.all(
-    namespaces
-      .filter(({ metadata }) => metadata.name !== HOME)
-      .map(async (one) => removeNamespace(client, one)),
-  );
-  for (const { metadata } of nodes) await removeNode(client, metadata);
-  if (others.length > 0) {
-    log(`haulout stays on the cluster, as somebody uses it: NodeMaintenance ${others.join(', ')}`);
-  } else if (hasHome) {
-    uninstall(cluster);
-    await remove(client, CRD);
-    await gone('the CRD', async () => find(client, CRD));
-    for (const one of namespaces) if (one.metadata.name === HOME) await removeNamespace(client, one);
-  }
+  const ended = await Promise.allSettled([
+    ...namespaces.filter((one) => !isHome(one)).map(async (one) => removeNamespace(client, one)),
+    ...nodes.map(async (node) => removeNode(client, node)),
+    ...namespaces.filter(isHome).map(async (one) => removeHome(client, cluster, one, nodes)),
+  ]);
+  const problems = ended.flatMap((one) => (one.status === 'rejected' ? [errorMessage(one.reason)] : []));
+  if (problems.length > 0) throw new Error(problems.join('; '));
+}
+
+async function removeHome(
+  client: KubeClient,
+  cluster: ForeignCluster,
+  namespace: KubeObject,
+  nodes: readonly KubeObject[],
+): Promise<void> {
+  const others = await removeMaintenances(client, nodes);
+  if (others.length > 0)
+    throw new Error(`haulout stays, as somebody uses it: NodeMaintenance ${others.join(', ')}`);
+  uninstall(cluster);
+  await remove(client, CRD);
+  await gone('the CRD', async () => find(client, CRD));
+  await removeNamespace(client, namespace);
 }
 
 /** The names of those that are about nodes of somebody: to put these back is not for us. */
@@ -152,18 +168,22 @@ async function removeNamespace(client: KubeClient, { metadata }: KubeObject): Pr
   const path = `${NAMESPACES}/${metadata.name}`;
   await remove(client, path);
   await gone(`namespace ${metadata.name}`, async () => {
-    for (const pod of await list<KubeObject>(client, `${path}/pods`)) {
-      const podPath = `${path}/pods/${pod.metadata.name}`;
-      if (pod.metadata.finalizers !== undefined) await dropFinalizers(client, podPath);
-      await remove(client, podPath, { gracePeriodSeconds: 0 });
-    }
+    for (const [group, kind] of HELD) await release(client, `${group}/namespaces/${metadata.name}/${kind}`);
+    await remove(client, `${path}/pods`, { gracePeriodSeconds: 0 });
     return find(client, path);
   });
 }
 
-async function removeNode(client: KubeClient, { name, finalizers }: KubeObject['metadata']): Promise<void> {
-  const path = `${NODES}/${name}`;
-  if (finalizers?.includes(evacuateFinalizer) === true) await dropFinalizers(client, path);
+/** A test that did not come to its end has not taken its finalizers off. */
+async function release(client: KubeClient, collection: string): Promise<void> {
+  for (const { metadata } of await list<KubeObject>(client, collection)) {
+    if (metadata.finalizers !== undefined) await dropFinalizers(client, `${collection}/${metadata.name}`);
+  }
+}
+
+async function removeNode(client: KubeClient, { metadata }: KubeObject): Promise<void> {
+  const path = `${NODES}/${metadata.name}`;
+  if (metadata.finalizers?.includes(evacuateFinalizer) === true) await dropFinalizers(client, path);
   await remove(client, path);
 }
 
@@ -215,8 +235,14 @@ async function dropFinalizers(client: KubeClient, path: string): Promise<void> {
 
 async function gone(what: string, look: () => Promise<unknown>): Promise<void> {
   const deadline = Date.now() + GONE_MS;
-  while ((await look()) !== undefined) {
-    if (Date.now() > deadline) throw new Error(`${what} does not go away`);
+  for (;;) {
+    let problem = '';
+    try {
+      if ((await look()) === undefined) return;
+    } catch (error) {
+      problem = `: ${errorMessage(error)}`;
+    }
+    if (Date.now() > deadline) throw new Error(`${what} does not go away${problem}`);
     await sleep(300);
   }
 }
