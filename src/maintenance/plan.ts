@@ -81,7 +81,6 @@ class NodePlanner {
       nodeConditions: overdue ? undefined : conditions,
       dropFinalizers,
       verifyHolders,
-      waitsForTurn: this.#stances.some(({ kind }) => kind === 'waitingForTurn'),
       wakeAfterMs: this.#wakeAfter(drain, guard, recordonLater),
     };
   }
@@ -204,7 +203,6 @@ function withoutNode(snapshot: Snapshot, stances: readonly Stance[]): Plan {
       .filter((stance) => isRestoring(stance) && hasFinalizer(stance.maintenance))
       .map(({ maintenance }) => dropFinalizer(maintenance, undefined)),
     verifyHolders: [],
-    waitsForTurn: false,
     wakeAfterMs: dates.length > 0 ? Math.min(...dates) : undefined,
   };
 }

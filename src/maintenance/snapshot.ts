@@ -106,8 +106,6 @@ export interface Plan {
   readonly waitsFor: ReadonlySet<string>;
   /** Milliseconds from now after which the plan has to be made again. */
   readonly wakeAfterMs: number | undefined;
-  /** The node waits for its turn. */
-  readonly waitsForTurn: boolean;
   /** For the memory, which they replace. */
   readonly tallies: ReadonlyMap<string, Tally>;
   readonly heldUpSince: ReadonlyMap<string, number>;
