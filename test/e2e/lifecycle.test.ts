@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { nodeMaintenancesPath } from '../../src/api/names.ts';
 import type { NodeMaintenance } from '../../src/api/types.generated.ts';
 import { sharedTestBed } from './support/beds.ts';
+import { holdsFor } from './support/eventually.ts';
 import { History } from './support/history.ts';
 import { condition, isReady, nodeCondition, said, taintsOf } from './support/status.ts';
 
@@ -143,6 +144,28 @@ test.concurrent('the status tells the truth on the way, and says what is wanted 
   expect(Date.parse(firstPatch?.stageTimestamp ?? '')).toBeLessThanOrEqual(firstEviction?.askedAt ?? 0);
   const told = versions.find(({ status }) => status !== undefined);
   expect(said(told!, 'Ready')).toMatch(/^False\//);
+});
+
+test.concurrent('a maintenance that ends in mid-drain puts the node back at once and evicts nothing more', async () => {
+  const island = await bed.island('cut');
+  const { node, namespace } = island;
+  await bed.place(
+    island,
+    island.deployment('held', { replicas: 2 }),
+    island.budget('held', { minAvailable: 2 }),
+    island.deployment('slow', { replicas: 1, stopsIn: '20s', gracePeriodSeconds: 60 }),
+  );
+  const before = await bed.snapshot(node);
+  await bed.maintain(node);
+  await bed.until(node, 'one is terminating, two are held up', ({ status }) => {
+    return status?.blockersTotal === 2 && status.drain?.pods?.terminating === 1;
+  });
+  await bed.endMaintenance(node);
+  expect(await bed.snapshot(node)).toEqual(before);
+  await bed.kubectl.run(['delete', 'pdb', 'held', `--namespace=${namespace}`]);
+  await holdsFor(2000, 'the others stay', () => bed.audit.accepted(namespace).length === 1);
+  const stayed = (await bed.api.podsOnNode(node)).filter((pod) => pod.metadata.labels?.['app'] === 'held');
+  expect(stayed.filter(isReady)).toHaveLength(2);
 });
 
 test.concurrent('few events tell the story, none of them about a pod', async () => {

@@ -96,6 +96,23 @@ test.concurrent('Evict on a machine that runs: the pods are evacuated before the
   await bed.endMaintenance(node);
 });
 
+test.concurrent('Evict: also a node that was only announced is emptied before it goes', async () => {
+  const island = await bed.island('announced');
+  const { node, namespace } = island;
+  await bed.place(island, island.deployment('web', { replicas: 2 }));
+  await bed.maintain(node, { nodeDrainPolicy: 'Ignore', nodeDeletePolicy: 'Evict' });
+  await bed.untilSaid(node, 'Ready', 'True/Announced');
+  await bed.eventually('its deletion is guarded', async () => {
+    return (await bed.api.node(node)).metadata.finalizers?.includes(FINALIZER);
+  });
+  expect((await bed.api.node(node)).spec?.unschedulable).toBeUndefined();
+  await startDeletion(node);
+  await untilGone(node);
+  expect(bed.audit.accepted(namespace)).toHaveLength(2);
+  expectNeverUncordoned(node);
+  await runElsewhere(island, 2);
+});
+
 test.concurrent('Evict: a maintenance that ends while the node is being deleted does not make it schedulable', async () => {
   const island = await bed.island('ended');
   const { node } = island;
