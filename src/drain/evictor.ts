@@ -1,5 +1,6 @@
 import type { Answer } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
+import { InFlight } from '../kube/in-flight.ts';
 import type { Pod } from '../kube/types.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { lateAbort } from '../runtime/late-abort.ts';
@@ -7,6 +8,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { TokenBucket } from '../runtime/token-bucket.ts';
 import type { Deletion, Post } from './evictions.ts';
 import type { LiveDrainMemory } from './memory.ts';
+import { deleteOptions, evictionBody, evictionPath, podPath } from './requests.ts';
 
 export interface EvictorOptions {
   readonly client: Client;
@@ -31,6 +33,11 @@ const evictionTimeoutMs = 60_000;
  * to give it back. So a process that stops lets those on the wire end, well before another one can hold the Lease.
  */
 const endingMs = 2_000;
+/**
+ * On the wire at once. Each has a connection of its own while it runs, and many more would only wait in the server, or
+ * in the client before everything else that it has to send. A webhook that takes seconds keeps few others waiting.
+ */
+const mostOnTheWire = 50;
 // After no answer, or an answer that a look at the pod has to explain.
 const lookAgainMs = 1_000;
 
@@ -46,6 +53,7 @@ export interface EvictorWork {
 export class Evictor {
   readonly #options: EvictorOptions;
   readonly #running = new Set<Promise<void>>();
+  readonly #wire = new InFlight(mostOnTheWire);
   // By node, from the latest plan: what waits for its turn is not sent if an edit took it back meanwhile.
   readonly #mayLeave = new Map<string, ReadonlySet<string>>();
 
@@ -109,42 +117,59 @@ export class Evictor {
   }
 
   async #evict(nodeName: string, post: Post, signal: AbortSignal): Promise<'open' | 'closed'> {
-    const { client, bucket, clock, memory } = this.#options;
+    const { pod } = post;
+    const answer = await this.#inTurn(signal, () => this.#post(nodeName, post, signal));
+    if (answer === undefined) return 'open';
+    this.#options.onAnswer('eviction', answer.kind, pod);
+    this.#log('eviction', nodeName, pod, answer);
+    if (answer.kind !== 'ok' && answer.kind !== 'notFound') this.#options.memory.unreserve(pod.metadata.uid);
+    return this.#learn(post, answer, signal);
+  }
+
+  /** `undefined`: there was no reason to ask any more. */
+  async #post(nodeName: string, post: Post, signal: AbortSignal): Promise<Answer | undefined> {
+    const { client, clock, memory } = this.#options;
     const { pod, lane } = post;
-    await bucket.take(signal);
-    if (post.readFirst && (await this.#hasLeft(pod, signal))) return 'open';
-    if (!this.#isStillDue(nodeName, pod)) return 'open';
+    if (post.readFirst && (await this.#hasLeft(pod, signal))) return undefined;
+    if (!this.#isStillDue(nodeName, pod)) return undefined;
     if (lane !== undefined) memory.reserve(lane, pod, clock.monotonic());
     signal.throwIfAborted();
     const ending = lateAbort(signal, clock, endingMs);
-    const answer = await client
+    return client
       .create<unknown>(evictionPath(pod), evictionBody(post), {
         signal: ending.signal,
         timeoutMs: evictionTimeoutMs,
       })
       .finally(ending.done);
-    this.#options.onAnswer('eviction', answer.kind, pod);
-    this.#log('eviction', nodeName, pod, answer);
-    if (answer.kind !== 'ok' && answer.kind !== 'notFound') memory.unreserve(pod.metadata.uid);
-    return this.#learn(post, answer, signal);
   }
 
   async #delete(nodeName: string, deletion: Deletion, signal: AbortSignal): Promise<void> {
-    const { client, bucket, memory } = this.#options;
-    const { pod, gracePeriodSeconds } = deletion;
+    const { client, memory } = this.#options;
+    const { pod, gracePeriodSeconds, retryIntervalMs } = deletion;
     try {
-      await bucket.take(signal);
-      if (!this.#isStillDue(nodeName, pod)) return;
-      const answer = await client.delete<unknown>(podPath(pod), deleteOptions(pod, gracePeriodSeconds), {
-        signal,
-      });
+      const answer = await this.#inTurn(signal, async () =>
+        this.#isStillDue(nodeName, pod)
+          ? client.delete<unknown>(podPath(pod), deleteOptions(pod, gracePeriodSeconds), { signal })
+          : undefined,
+      );
+      if (answer === undefined) return;
       this.#options.onAnswer('deletion', answer.kind, pod);
       this.#log('deletion', nodeName, pod, answer);
-      const { retryIntervalMs } = deletion;
       await this.#learn({ pod, retryIntervalMs, lane: undefined, budgetVersion: undefined }, answer, signal);
     } finally {
       memory.inFlight.delete(pod.metadata.uid);
       this.#options.wakeNode(nodeName);
+    }
+  }
+
+  /** Waits for the rate and for a place on the wire; `request` is called when it can go out in this moment. */
+  async #inTurn<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
+    await this.#options.bucket.take(signal);
+    await this.#wire.enter(signal);
+    try {
+      return await request();
+    } finally {
+      this.#wire.leave();
     }
   }
 
@@ -255,30 +280,4 @@ export class Evictor {
       .finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);
   }
-}
-
-function podPath({ metadata }: Pod): string {
-  return `/api/v1/namespaces/${metadata.namespace ?? ''}/pods/${metadata.name}`;
-}
-
-function evictionPath(pod: Pod): string {
-  return `${podPath(pod)}/eviction`;
-}
-
-function evictionBody({ pod, gracePeriodSeconds }: Post): object {
-  const { name, namespace } = pod.metadata;
-  return {
-    apiVersion: 'policy/v1',
-    kind: 'Eviction',
-    metadata: { name, namespace },
-    deleteOptions: deleteOptions(pod, gracePeriodSeconds),
-  };
-}
-
-/** With the UID as precondition, a later pod of the same name is out of reach. */
-function deleteOptions({ metadata }: Pod, gracePeriodSeconds: number | undefined): object {
-  return {
-    preconditions: { uid: metadata.uid },
-    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-  };
 }

@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -140,6 +141,9 @@ export class Connection {
   }
 
   #newAgent({ tls }: Credentials): Dispatcher {
+    const { ca, cert, key, ...rest } = tls;
+    // Made once: reading the certificates anew takes more time than all the rest of a connection's beginning.
+    const forTls = { ...rest, secureContext: createSecureContext({ ca, cert, key }) };
     const options: Agent.Options = {
       // HTTP/1.1: with Node's HTTP/2 an aborted request whose body is still queued spins in native code and fills the
       // memory (nghttp2 sends empty DATA frames for ever), and a GOAWAY with an error code after an aborted stream is
@@ -149,13 +153,13 @@ export class Connection {
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: idleConnectionMs,
-      connect: { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 },
+      connect: { ...forTls, keepAlive: true, keepAliveInitialDelay: 30_000 },
     };
     const { proxyUrl } = this.#access;
     const agent =
       proxyUrl === undefined
         ? new Agent(options)
-        : new ProxyAgent({ ...options, uri: proxyUrl, requestTls: tls });
+        : new ProxyAgent({ ...options, uri: proxyUrl, requestTls: forTls });
     this.#agents.add(agent);
     return agent;
   }
