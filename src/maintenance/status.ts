@@ -38,13 +38,14 @@ export function computeStatus(facts: StatusFacts): NodeMaintenanceStatus {
   const { metadata, status: previous } = stance.maintenance;
   const begun = stance.kind === 'announced' || stance.kind === 'holding';
   const sameNode = node === undefined || previous?.node?.uid === node.metadata.uid;
-  if (previous && sameNode && goesOnUnseen(facts)) return previous;
   const { phase, conditions } = describe(facts);
   const startTime = begun
     ? ((sameNode ? previous?.startTime : undefined) ?? timestamp(now))
     : previous?.startTime;
   const mirrors = begun && node && !(sameNode && isLettingGo(facts));
   const nodeStatus = mirrors ? nodeMirror(node, facts.restoreData) : previous?.node;
+  if (previous && sameNode && goesOnUnseen(facts))
+    return { ...previous, ...(nodeStatus ? { node: nodeStatus } : {}) };
   const drain = drainStatus(facts, sameNode);
   // Since when pods are held up must survive a restart, and the first plans after it do not know the pods yet.
   const blockers = facts.drain?.blockers ?? (sameNode && stance.evacuates ? (previous?.blockers ?? []) : []);

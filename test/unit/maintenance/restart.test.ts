@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { excludeFromLoadBalancersLabel } from '../../../src/api/names.ts';
 import type { NodeMaintenanceStatus } from '../../../src/api/types.generated.ts';
 import { at, budget, pod } from '../../fixtures/objects.ts';
 import { Stage } from '../../fixtures/stage.ts';
@@ -67,6 +68,17 @@ test('an edit while nobody ran: since when pods are held up is kept, and nothing
   const [, unseeing, after] = restarted(stage.edit({ reason: 'Another' }));
   expect(unseeing.blockers).toEqual(after.blockers);
   expect(after.blockers?.[0]?.since).toBe(at(0));
+});
+
+test('the mirror of the record goes on even while pods are not known', () => {
+  const stage = new Stage()
+    .create({ excludeFromLoadBalancers: false })
+    .create({ nodeDrainPolicy: 'NoSchedule' }, 'm2');
+  stage.settle();
+  stage.restart();
+  stage.edit({ nodeDrainPolicy: 'Evacuate' }, 'm2').settle();
+  expect(stage.node?.metadata.labels).toHaveProperty([excludeFromLoadBalancersLabel]);
+  expect(stage.status('m1').node).toEqual(stage.status('m2').node);
 });
 
 test('the drain of before an edit to NoSchedule does not vouch for the pods after it', () => {
