@@ -1,3 +1,4 @@
+import type { NodeMaintenance } from '../api/types.generated.ts';
 import {
   type ConditionType,
   type SaidCondition,
@@ -11,7 +12,14 @@ import { type StatusFacts, isLettingGo } from './status.ts';
 // The words of the status: phase, conditions, reasons and messages. docs/conditions.md lists the reasons.
 
 /** A node that is not found for so long is probably a wrong name. */
-export const nodeNotFoundStalledMs = 5 * 60_000;
+const nodeNotFoundStalledMs = 5 * 60_000;
+
+/** Wall-clock milliseconds at which the node will not have been found for too long. */
+export function nodeNotFoundStalledAt({ status }: NodeMaintenance, now: number): number {
+  const cordoned = findCondition(status?.conditions, 'Cordoned');
+  const since = cordoned?.reason === 'NodeNotFound' ? Date.parse(cordoned.lastTransitionTime) : now;
+  return since + nodeNotFoundStalledMs;
+}
 
 export interface Description {
   readonly phase: string;
@@ -60,9 +68,10 @@ function choose(facts: StatusFacts): Words {
     }
     case 'nodeNotFound': {
       const message = `there is no node ${nodeName}; check spec.nodeName, or let the node join`;
-      const since = Date.parse(stance.maintenance.metadata.creationTimestamp);
       const stalled =
-        now - since >= nodeNotFoundStalledMs ? { stalled: 'NodeNotFound' } : { reconciling: true };
+        now >= nodeNotFoundStalledAt(stance.maintenance, now)
+          ? { stalled: 'NodeNotFound' }
+          : { reconciling: true };
       return {
         ...unknownNode('NodeNotFound', message),
         phase: 'Pending',

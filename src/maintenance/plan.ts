@@ -13,7 +13,7 @@ import type { FinalizerWrite, Plan, Snapshot, StatusWrite } from './snapshot.ts'
 import { type Stance, hasFinalizer, takeStance } from './stance.ts';
 import { type DrainFacts, computeStatus } from './status.ts';
 import { isUrgent, sameStatus } from './status-diff.ts';
-import { nodeNotFoundStalledMs } from './describe.ts';
+import { nodeNotFoundStalledAt } from './describe.ts';
 import { unverifiedHolders } from './holders.ts';
 
 /** A node that cannot be written for so long does not hold up the deletion of its maintenance any longer. */
@@ -186,10 +186,7 @@ function withoutNode(snapshot: Snapshot, stances: readonly Stance[]): Plan {
     );
   const dates = stances
     .filter(({ kind }) => kind === 'nodeNotFound')
-    .map(
-      ({ maintenance }) =>
-        Date.parse(maintenance.metadata.creationTimestamp) + nodeNotFoundStalledMs - snapshot.now,
-    )
+    .map(({ maintenance }) => nodeNotFoundStalledAt(maintenance, snapshot.now) - snapshot.now)
     .filter((delay) => delay > 0);
   return {
     ...noDrain.actions(false),

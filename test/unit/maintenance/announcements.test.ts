@@ -76,7 +76,11 @@ describe('once each', () => {
   test.each<[string, () => Stage, string[]]>([
     [
       'not found for long',
-      () => Object.assign(new Stage().create(), { node: undefined, seconds: 300 }),
+      () => {
+        const stage = Object.assign(new Stage().create(), { node: undefined });
+        stage.settle();
+        return Object.assign(stage, { seconds: 300 });
+      },
       ['NodeNotFound'],
     ],
     [

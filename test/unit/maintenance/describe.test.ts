@@ -27,7 +27,11 @@ const settled: Record<string, () => Stage> = {
     return Object.assign(stage, { seconds: 60 });
   },
   NodeNotFound: () => Object.assign(new Stage().create(), { node: undefined }),
-  'NodeNotFound for 5 minutes': () => Object.assign(new Stage().create(), { node: undefined, seconds: 240 }),
+  'NodeNotFound for 5 minutes': () => {
+    const stage = Object.assign(new Stage().create(), { node: undefined });
+    stage.settle();
+    return Object.assign(stage, { seconds: 300 });
+  },
   NodeGone: () => {
     const stage = new Stage().create();
     stage.settle();

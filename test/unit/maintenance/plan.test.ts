@@ -328,13 +328,30 @@ describe('the node is not there', () => {
     const stage = evacuating();
     stage.node = undefined;
     const work = stage.settle();
-    expect(work.wakeAfterMs).toBe(240_000);
+    expect(work.wakeAfterMs).toBe(300_000);
     expect(work.addFinalizers).toEqual([]);
-    stage.seconds = 240;
+    stage.seconds = 300;
     stage.settle();
     expect(stage.said('Stalled')).toBe('True/NodeNotFound');
+    stage.seconds = 9999;
+    stage.settle();
     stage.node = node();
     expect(posted(stage.settle())).toEqual(['a', 'b']);
+  });
+
+  test('gone before anything began, it is missed from then on, and a restart does not count anew', () => {
+    const stage = evacuating({ suspend: true });
+    stage.settle();
+    stage.node = undefined;
+    stage.seconds = 9000;
+    stage.settle();
+    expect(stage.said('Reconciling')).toBe('True/NodeNotFound');
+    stage.seconds = 9200;
+    stage.restart();
+    stage.settle();
+    stage.seconds = 9300;
+    stage.settle();
+    expect(stage.said('Stalled')).toBe('True/NodeNotFound');
   });
 
   test('deleted while it is missing, the maintenance goes at once', () => {
