@@ -99,7 +99,9 @@ test.concurrent('a held-up pod is named with what its budget needs and has; rela
   );
   expect(nodeCondition(await bed.api.node(node), 'DrainInProgress')?.status).toBe('True');
   const events = await bed.api.events('NodeMaintenance', node);
-  const told = events.filter(({ reason }) => reason === 'DrainBlocked');
+  const told = events.filter(
+    ({ reason, note }) => reason === 'DrainBlocked' && note?.startsWith('PodDisruptionBudget'),
+  );
   expect(told).toHaveLength(1);
   expect(told[0]?.note).toContain(budgetText);
 

@@ -19,7 +19,7 @@ async function startDeletion(node: string): Promise<number> {
   return Date.now();
 }
 
-async function untilGone(node: string, timeoutMs = 30_000): Promise<number> {
+async function untilGone(node: string, timeoutMs = 60_000): Promise<number> {
   await bed.eventually(`node ${node} is gone`, async () => (await findNode(node)) === undefined, {
     timeoutMs,
   });
