@@ -4,7 +4,16 @@ import { evacuateFinalizer } from '../../../src/api/names.ts';
 import type { NodeMaintenance } from '../../../src/api/types.generated.ts';
 import { node } from '../../fixtures/objects.ts';
 import { type OperatedWorld, nodeLooks } from '../../fixtures/operated-world.ts';
-import { beginning, edit, happen, happening, setBudget, setUp } from '../../fixtures/world-happenings.ts';
+import { type Beginning, beginning, setUp } from '../../fixtures/world-beginnings.ts';
+import {
+  type Happening,
+  type Wish,
+  edit,
+  happen,
+  happening,
+  setBudget,
+  wish,
+} from '../../fixtures/world-happenings.ts';
 import { keyOf } from '../../fixtures/world-objects.ts';
 
 beforeEach(() => {
@@ -19,15 +28,16 @@ const minute = 60_000;
 const nodeNames = ['n1', 'n2'];
 /** More for a long search: the last line of a failure names seed and path. */
 const numRuns = Number(process.env['WORLD_RUNS'] ?? 100);
+const longSteps = { maxLength: 40, size: 'max' } as const;
 
 test('whatever happens, nothing is done that nobody asked for, all drains in the end, and every node is put back', async () => {
-  const steps = fc.array(happening, { maxLength: 40, size: 'max' });
+  const steps = fc.array(happening, longSteps);
   const property = fc.asyncProperty(beginning, steps, async (first, rest) => {
-    const stage = setUp(first);
-    await stage.clock.advance(200);
-    await stage.start();
-    for (const wish of first.wishes) await happen(stage, { is: 'create', ...wish });
-    for (const step of rest) await happen(stage, step);
+    const stage = await live(first, rest);
+    for (const { metadata } of stage.world.all('maintenances')) {
+      const drain = { unmanagedPods: 'Evict', emptyDirPods: 'Evict' } as const;
+      edit(stage, metadata.name, { nodeDrainPolicy: 'Evacuate', nodeDeleteTimeoutSeconds: 30, drain });
+    }
     await endObstacles(stage);
     await drainAll(stage);
     await restoreAll(stage);
@@ -37,16 +47,49 @@ test('whatever happens, nothing is done that nobody asked for, all drains in the
   await fc.assert(property, { numRuns });
 }, 300_000);
 
-/** Whatever held anything up is over: the nodes live, budgets allow everything, and everybody wants all pods to leave. */
+test('what was held up goes on by itself when the obstacle ends: nobody has to touch the maintenance', async () => {
+  const wishes = fc.array(wish.map(persistent), { minLength: 1, maxLength: 3 });
+  const steps = fc.array(happening.filter(isNoWish), longSteps);
+  const property = fc.asyncProperty(beginning, wishes, steps, async (first, lasting, rest) => {
+    const stage = await live({ ...first, wishes: lasting }, rest);
+    await endObstacles(stage);
+    await drainAll(stage);
+    await restoreAll(stage);
+    expect(stage.errors).toEqual([]);
+    await stage.stop();
+  });
+  await fc.assert(property, { numRuns });
+}, 300_000);
+
+/** A wish that never gives up and spares nobody. */
+function persistent({ spec: { drain = {}, ...spec }, ...rest }: Wish): Wish {
+  const { timeoutSeconds: _, onTimeout: __, podSelector: ___, ...lasting } = drain;
+  const policies = { unmanagedPods: 'Evict', emptyDirPods: 'Evict' } as const;
+  return {
+    ...rest,
+    spec: { ...spec, nodeDrainPolicy: 'Evacuate', suspend: false, drain: { ...lasting, ...policies } },
+  };
+}
+
+function isNoWish(step: Happening): boolean {
+  return step.is !== 'create' && step.is !== 'edit' && step.is !== 'end';
+}
+
+async function live(first: Beginning, steps: readonly Happening[]): Promise<OperatedWorld> {
+  const stage = setUp(first);
+  await stage.clock.advance(200);
+  await stage.start();
+  for (const each of first.wishes) await happen(stage, { is: 'create', ...each });
+  for (const step of steps) await happen(stage, step);
+  return stage;
+}
+
+/** The nodes live and can be heard, and budgets allow everything. */
 async function endObstacles(stage: OperatedWorld): Promise<void> {
   const { world, client } = stage;
   client.faults.length = 0;
   client.lagMs = 5;
   for (const { metadata } of world.all('budgets')) setBudget(stage, metadata.name, undefined);
-  for (const { metadata } of world.all('maintenances')) {
-    const drain = { unmanagedPods: 'Evict', emptyDirPods: 'Evict' } as const;
-    edit(stage, metadata.name, { nodeDrainPolicy: 'Evacuate', nodeDeleteTimeoutSeconds: 30, drain });
-  }
   for (const pod of world.all('pods')) if (pod.metadata.finalizers) world.removeFinalizers(keyOf(pod));
   for (const name of nodeNames) await happen(stage, { is: 'alive', node: name });
   // A node whose deletion was held up goes, and comes back as a new one.
