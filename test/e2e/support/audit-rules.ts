@@ -38,13 +38,14 @@ export function brokenRules(entries: readonly AuditEntry[], scope: RuleScope): s
   return [...own.flatMap((entry) => ruleBrokenBy(entry, scope)), ...evictedTwice(own, scope)];
 }
 
-/** A server that has just started forbids everything to everybody until it has read its roles, bodies unread. */
+/** A server that has just started knows no tokens yet, and forbids everything until it has read its roles. */
 function isRefusedAtStart(
   { responseStatus, requestReceivedTimestamp }: AuditEntry,
   { outages }: RuleScope,
 ): boolean {
   const at = Date.parse(requestReceivedTimestamp);
-  return responseStatus?.code === 403 && outages.some(({ from, to }) => from <= at && at <= to);
+  const refused = responseStatus?.code === 401 || responseStatus?.code === 403;
+  return refused && outages.some(({ from, to }) => from <= at && at <= to);
 }
 
 function ruleBrokenBy(entry: AuditEntry, scope: RuleScope): string[] {
