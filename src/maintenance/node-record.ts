@@ -32,16 +32,15 @@ export function findRecord(
   const record = text === undefined ? undefined : parseRecord(text);
   if (record) return { restoreData: record, holders: record.holders, damaged: false };
   const damaged = text !== undefined;
-  const lost = damaged || looksHeld(node);
-  const mirrors = maintenances.filter(
-    ({ status }) => status?.node?.uid === node.metadata.uid && (lost || wasCordoned(status)),
-  );
+  const mirrors = maintenances.filter(({ status }) => status?.node?.uid === node.metadata.uid);
+  // Mirrors are written before the node is: one alone does not say that there was a record to lose.
+  const lost = damaged || looksHeld(node) || mirrors.some(({ status }) => wasCordoned(status));
+  const recalled = lost && remembered?.nodeUid === node.metadata.uid ? remembered.record : undefined;
   // One that is on its way out does not hear any more of what is done for the others.
-  const mirror = mirrors
+  const mirror = (lost ? mirrors : [])
     .toSorted((a, b) => Number(isLeaving(a)) - Number(isLeaving(b)))
     .map(({ status }) => parseRestoreData(status?.node))
     .find((data) => data !== undefined);
-  const recalled = lost && remembered?.nodeUid === node.metadata.uid ? remembered.record : undefined;
   return { restoreData: mirror ?? recalled, holders: mirror ? [] : (recalled?.holders ?? []), damaged };
 }
 
@@ -63,7 +62,6 @@ export function restorable(node: Node, { restoreData, damaged }: FoundRecord): R
   };
 }
 
-/** The mirror is written before the node is: only a node that was really marked has a record to lose. */
 function looksHeld(node: Node): boolean {
   const labelled = node.metadata.labels?.[maintenanceLabel] !== undefined;
   return labelled || taintsOf(node).some((taint) => taint.key === maintenanceTaintKey);

@@ -135,6 +135,17 @@ describe('where the record of a node comes from', () => {
     expect(findRecord(node(marked), [leaving], undefined).restoreData?.before.unschedulable).toBe(false);
   });
 
+  test('once one mirror says that there was a record, the newer mirror of one that is just beginning counts too', () => {
+    const leaving = maintenance(
+      {},
+      { status: mirror(false, 'True/Cordoned'), deletionTimestamp: at(0) },
+      'm0',
+    );
+    const beginning = one(mirror(true, 'False/Cordoning'));
+    const found = findRecord(node({ unschedulable: true }), [leaving, beginning], undefined);
+    expect(found.restoreData?.before.unschedulable).toBe(true);
+  });
+
   test('holders are those that the node itself names, or named', () => {
     const text = record([one(), one(undefined, 'm2')], false);
     expect(
