@@ -1,11 +1,5 @@
 import type { NodeMaintenance } from '../api/types.generated.ts';
-import {
-  type ConditionType,
-  type SaidCondition,
-  type WantedCondition,
-  findCondition,
-  wasCordoned,
-} from './conditions.ts';
+import { type ConditionType, type SaidCondition, type WantedCondition, findCondition } from './conditions.ts';
 import { blockedWords, drainedMessage, drainedWords, left } from './drain-words.ts';
 import { type StatusFacts, isLettingGo } from './status.ts';
 
@@ -149,7 +143,7 @@ function pending(reason: string, message: string): Words {
 }
 
 function cordonedWords(facts: StatusFacts): SaidCondition {
-  const { stance, nodeSettled, uncordonedByHand, foreignTaints } = facts;
+  const { stance, nodeSettled, heldAlready, uncordonedByHand, foreignTaints } = facts;
   const { nodeName } = stance.spec;
   if (uncordonedByHand)
     return [
@@ -157,7 +151,7 @@ function cordonedWords(facts: StatusFacts): SaidCondition {
       'UncordonedByHand',
       `somebody made node ${nodeName} schedulable; it is being cordoned again`,
     ];
-  if (!nodeSettled && isHeldAlready(facts))
+  if (!nodeSettled && heldAlready)
     return ['False', 'Updating', `node ${nodeName} is being brought up to date${problem(facts)}`];
   if (!nodeSettled)
     return ['False', 'Cordoning', `node ${nodeName} is being cordoned and marked${problem(facts)}`];
@@ -168,15 +162,9 @@ function cordonedWords(facts: StatusFacts): SaidCondition {
   return ['True', 'Cordoned', `node ${nodeName} is unschedulable and marked${foreign}`];
 }
 
-/** What is missing on the node is a repair or an edit, not the beginning. */
-function isHeldAlready({ stance, node }: StatusFacts): boolean {
-  const { status } = stance.maintenance;
-  return status?.node?.uid === node?.metadata.uid && wasCordoned(status);
-}
-
 /** A repair does not look like a beginning. */
 function unsettledPhase(facts: StatusFacts): string {
-  return (isHeldAlready(facts) ? facts.stance.maintenance.status?.phase : undefined) ?? 'Pending';
+  return (facts.heldAlready ? facts.stance.maintenance.status?.phase : undefined) ?? 'Pending';
 }
 
 function cordonOnly(facts: StatusFacts): Words {

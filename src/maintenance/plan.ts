@@ -74,7 +74,7 @@ class NodePlanner {
     return {
       ...drain.actions(mayTouchNode && this.#isCordoned(change) && this.#allObserved()),
       addFinalizers: this.#missingFinalizers(),
-      statuses: this.#statuses(lasting, drain, change, this.#undisturbed(holding, found)),
+      statuses: this.#statuses(lasting, drain, change, found, this.#undisturbed(holding, found)),
       nodePatch,
       recordon: change.uncordonedByHand,
       nodeEvents: nodeEvents(this.#node, change, found, holding, nodePatch !== undefined),
@@ -131,6 +131,7 @@ class NodePlanner {
     stances: readonly Stance[],
     drain: DrainPart,
     change: NodeChange,
+    { restoreData }: FoundRecord,
     undisturbed: ReadonlySet<Stance>,
   ): StatusWrite[] {
     return stances.flatMap((stance) => {
@@ -140,6 +141,7 @@ class NodePlanner {
         node: this.#node,
         restoreData: holds ? change.mirror : undefined,
         nodeSettled: change.patch === undefined || undisturbed.has(stance),
+        heldAlready: restoreData !== undefined,
         uncordonedByHand: holds && change.uncordonedByHand,
         foreignTaints: holds ? change.foreignTaints : [],
         nodeWriteProblem: this.#snapshot.memory.nodeWriteProblem,
@@ -208,6 +210,7 @@ const noNode = {
   node: undefined,
   restoreData: undefined,
   nodeSettled: false,
+  heldAlready: false,
   uncordonedByHand: false,
   foreignTaints: [],
   nodeWriteProblem: undefined,

@@ -15,6 +15,8 @@ export interface StatusFacts {
   readonly restoreData: RestoreData | undefined;
   /** The node shows what this maintenance wants. */
   readonly nodeSettled: boolean;
+  /** There is a record of what was done to the node: what is missing on it is a repair or an edit, not the beginning. */
+  readonly heldAlready: boolean;
   readonly uncordonedByHand: boolean;
   readonly foreignTaints: readonly string[];
   /** Why the node could not be written the last time. */

@@ -253,6 +253,24 @@ describe.each([
   });
 });
 
+test('whoever takes a node over from another one has a record from the first moment', () => {
+  const stage = new Stage().create().create({ suspend: true }, 'm2');
+  stage.settle();
+  stage.edit({ nodeDrainPolicy: 'Ignore' }).edit({ suspend: false }, 'm2');
+  stage.step();
+  // Handed over; the first one may have said so already, the second one has not yet said that it is Cordoned.
+  stage.maintenances = stage.maintenances.map((each) =>
+    each.metadata.name === 'm1' && each.status
+      ? { ...each, status: { ...each.status, node: { uid: 'uid-n1' } } }
+      : each,
+  );
+  stage.touchNode(stripped);
+  stage.settle();
+  stage.delete('m2').settle();
+  expect(stage.node?.spec?.unschedulable).toBeUndefined();
+  expect(stage.node?.metadata.labels).toEqual({});
+});
+
 test('a cordon by hand after the node was put back is not ours to undo, however long the rest takes', () => {
   const stage = new Stage().create();
   stage.settle();
