@@ -88,11 +88,11 @@ class Round {
     if (memory.accepted.has(uid)) return;
     const underway = memory.inFlight.has(uid);
     const attempt = memory.attempts.get(uid);
-    if (attempt?.notBefore !== undefined && (underway || attempt.notBefore > now)) {
-      // Held up until the answer says otherwise: the text must not flap with every try.
+    if (attempt?.notBefore !== undefined) {
+      // Held up until an answer says otherwise: the text must not flap with every try.
       this.#obstacles.set(uid, obstacleOf(attempt.refusal));
-      if (!underway) this.#wake(attempt.notBefore);
-      return;
+      if (!underway && attempt.notBefore > now) this.#wake(attempt.notBefore);
+      if (underway || attempt.notBefore > now) return;
     }
     const gate = budgetGate(candidate.pod, budgetsOf(candidate.pod));
     if (gate.kind === 'free') {

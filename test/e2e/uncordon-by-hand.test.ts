@@ -86,10 +86,17 @@ test.concurrent('who uncordons again and again is answered more and more slowly'
     );
   }
   await bed.untilSaid(node, 'Cordoned', 'True/Cordoned');
+  // The node lifecycle controller may take the taint off once more, from what it saw a moment before; that the taint
+  // alone is put back is no cordon.
   const [, first = 0, second = 0, third = 0, ...others] = bed.audit
     .nodePatches(node)
+    .filter(({ requestObject }) => setsUnschedulable(requestObject))
     .map(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp));
   expect(others).toEqual([]);
   expect(second - first).toBeGreaterThan(950);
   expect(third - second).toBeGreaterThan(1900);
 });
+
+function setsUnschedulable(patch: unknown): boolean {
+  return (patch as { spec?: { unschedulable?: boolean | null } }).spec?.unschedulable === true;
+}

@@ -61,3 +61,19 @@ describe('a pod that a webhook refused, under a closed budget', () => {
     expect(plan.obstacles.get('uid-vm-0')).toMatchObject({ cause: 'PodDisruptionBudget' });
   });
 });
+
+test('a pod whose retry is due stays named as held up while it is asked again', () => {
+  const memory = new LiveDrainMemory();
+  const refusal: Refusal = { kind: 'admission', message: 'the machine migrates first' };
+  memory.attempts.set('uid-vm-0', { refusal, at: 0, notBefore: 1000, uncertain: false });
+  const candidate = {
+    pod: vm,
+    gracePeriodSeconds: undefined,
+    mayBeDeleted: false,
+    retryIntervalMs: 1000,
+    heldUpBefore: false,
+  };
+  const plan = planEvictions({ candidates: [candidate], budgetsOf: () => [], memory, now: 2000 });
+  expect(plan.posts).toMatchObject([{ pod: vm }]);
+  expect(plan.obstacles.get('uid-vm-0')).toMatchObject({ cause: 'AdmissionDenied' });
+});
