@@ -64,7 +64,7 @@ test.concurrent('Evacuate, NoSchedule, Ignore and Evacuate again, each by an edi
       const { status } = as<NodeMaintenance>(requestObject);
       return status?.observedGeneration === drained.metadata.generation;
     });
-  const [, , , lastPatch] = bed.audit.nodePatches(node);
+  const lastPatch = bed.audit.nodePatches(node).at(-1);
   expect(Date.parse(toldAt?.stageTimestamp ?? '')).toBeLessThanOrEqual(
     Date.parse(lastPatch?.requestReceivedTimestamp ?? ''),
   );
