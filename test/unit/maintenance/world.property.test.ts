@@ -26,8 +26,9 @@ afterEach(() => {
 
 const minute = 60_000;
 const nodeNames = ['n1', 'n2'];
-/** More for a long search: the last line of a failure names seed and path. */
-const numRuns = Number(process.env['WORLD_RUNS'] ?? 100);
+// The same runs each time, so that nobody's change fails for somebody else's luck; WORLD_RUNS=5000 goes on a search.
+const runs = process.env['WORLD_RUNS'];
+const bounds = runs === undefined ? { numRuns: 100, seed: 20_260_101 } : { numRuns: Number(runs) };
 const longSteps = { maxLength: 40, size: 'max' } as const;
 
 test('whatever happens, nothing is done that nobody asked for, all drains in the end, and every node is put back', async () => {
@@ -44,7 +45,7 @@ test('whatever happens, nothing is done that nobody asked for, all drains in the
     expect(stage.errors).toEqual([]);
     await stage.stop();
   });
-  await fc.assert(property, { numRuns });
+  await fc.assert(property, bounds);
 }, 300_000);
 
 test('what was held up goes on by itself when the obstacle ends: nobody has to touch the maintenance', async () => {
@@ -58,7 +59,7 @@ test('what was held up goes on by itself when the obstacle ends: nobody has to t
     expect(stage.errors).toEqual([]);
     await stage.stop();
   });
-  await fc.assert(property, { numRuns });
+  await fc.assert(property, bounds);
 }, 300_000);
 
 /** A wish that never gives up and spares nobody. */
