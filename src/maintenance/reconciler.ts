@@ -37,6 +37,8 @@ export interface ReconcilerOptions {
 const progressIntervalMs = 1_000;
 // After a conflict the watch usually brings the newer object at once; this is for when it does not.
 const conflictRetryMs = 250;
+// A holder that exists and is in no cache: the watch lags and will wake the node, or the object cannot be read.
+const holderRetryMs = 5_000;
 
 /** The server refused a write: the key is tried again with the back-off of the queue. */
 export class WriteRefused extends Error {
@@ -104,7 +106,7 @@ export class Reconciler {
         memory.absentHolders.add(uid);
       } else if (answer.kind !== 'ok')
         throw new WriteRefused(`maintenance ${name} could not be read`, answer);
-      wakeAfter(nodeName, absent ? 0 : conflictRetryMs);
+      wakeAfter(nodeName, absent ? 0 : holderRetryMs);
     }
   }
 
