@@ -5,7 +5,7 @@ export interface NodeSnapshot {
   readonly unschedulable: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** `key=value:effect`, sorted. */
+  /** `key=value:effect`, sorted; without the taint of a cordon, which `unschedulable` stands for. */
   readonly taints: readonly string[];
   readonly finalizers: readonly string[];
   /** The conditions that a maintenance puts on a node. */
@@ -16,6 +16,12 @@ const MAINTENANCE_CONDITIONS = ['MaintenancePlanned', 'MaintenanceInProgress', '
 /** Set by the TTL controller as the number of nodes grows. */
 const NOT_OURS = new Set(['node.alpha.kubernetes.io/ttl']);
 
+/**
+ * The node lifecycle controller puts it on and takes it off after spec.unschedulable, each time from what it saw a moment
+ * before: soon after a change it may be the other way round once more.
+ */
+const CORDON_TAINT = 'node.kubernetes.io/unschedulable';
+
 export function snapshotOf(node: Node): NodeSnapshot {
   const { labels = {}, annotations = {}, finalizers = [] } = node.metadata;
   return {
@@ -23,6 +29,7 @@ export function snapshotOf(node: Node): NodeSnapshot {
     labels,
     annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => !NOT_OURS.has(key))),
     taints: (node.spec?.taints ?? [])
+      .filter(({ key }) => key !== CORDON_TAINT)
       .map(({ key, value, effect }) => `${key}=${value ?? ''}:${effect}`)
       .toSorted(),
     finalizers,
