@@ -96,7 +96,8 @@ test.concurrent('a node is drained, says so, and is put back exactly as it was',
   const [, restoring, ...others] = bed.audit.nodePatches(node);
   expect(others).toEqual([]);
   // In one write: the cordon, and its taint with it.
-  expect(restoring?.requestObject).toMatchObject({ spec: { unschedulable: null, taints: [] } });
+  const dedicated = { key: 'example.com/dedicated', value: 'shop', effect: 'PreferNoSchedule' };
+  expect(restoring?.requestObject).toMatchObject({ spec: { unschedulable: null, taints: [dedicated] } });
   expect((await bed.api.node(node)).metadata.uid).toBe(during.metadata.uid);
 });
 
