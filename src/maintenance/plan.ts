@@ -47,8 +47,13 @@ class NodePlanner {
     const found = findRecord(this.#node, maintenances, memory.lastRecord);
     const verifyHolders = unverifiedHolders(found.holders, maintenances, memory.absentHolders);
     const mayTouchNode = verifyHolders.length === 0;
-    // Without its finalizer a maintenance does not hold anything yet, or any more.
-    const ready = this.#stances.filter(({ maintenance }) => hasFinalizer(maintenance));
+    // Without its finalizer a maintenance does not hold anything yet, or any more; one that the node names and that
+    // lost it by hand goes on holding while it is put on again.
+    const named = new Set(found.holders.map(({ uid }) => uid));
+    const ready = this.#stances.filter(
+      ({ kind, maintenance }) =>
+        hasFinalizer(maintenance) || (kind !== 'restoring' && named.has(maintenance.metadata.uid)),
+    );
     const holding = ready.filter(({ kind }) => kind === 'holding');
     const drain = this.#drain(holding);
     const guard = planGuard(
@@ -70,7 +75,7 @@ class NodePlanner {
       mayTouchNode && change.patch === undefined && conditions === undefined,
     );
     const ended = new Set(dropFinalizers.map(({ maintenance }) => maintenance));
-    const lasting = ready.filter(({ maintenance }) => !ended.has(maintenance));
+    const lasting = ready.filter(({ maintenance }) => hasFinalizer(maintenance) && !ended.has(maintenance));
     return {
       ...drain.actions(mayTouchNode && this.#isCordoned(change) && this.#allObserved()),
       addFinalizers: this.#missingFinalizers(),

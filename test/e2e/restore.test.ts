@@ -8,10 +8,11 @@ const bed = sharedTestBed(import.meta.filename);
 test.concurrent('a node that was cordoned before stays cordoned afterwards', async () => {
   const { node } = await bed.island('cordoned', { spares: 0 });
   await bed.kubectl.run(['cordon', node]);
-  const before = await bed.eventually('the cordon has its taint', async () => {
-    const snapshot = await bed.snapshot(node);
-    return snapshot.taints.length === 1 && snapshot;
-  });
+  await bed.eventually(
+    'the cordon has its taint',
+    async () => taintsOf(await bed.api.node(node)).length === 1,
+  );
+  const before = await bed.snapshot(node);
   await bed.maintain(node, { nodeDrainPolicy: 'NoSchedule' });
   const held = await bed.untilSaid(node, 'Ready', 'True/Cordoned');
   expect(held.status?.node?.before).toEqual({ unschedulable: true });

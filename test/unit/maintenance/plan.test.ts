@@ -73,6 +73,21 @@ describe('the order of things', () => {
     expect(stage.step().dropFinalizers.map(({ finalizers }) => finalizers)).toEqual([['example.com/gate']]);
   });
 
+  test('a finalizer that is taken off by hand is put on again, and the node is held meanwhile', () => {
+    const stage = evacuating();
+    stage.pods = [];
+    stage.settle();
+    stage.maintenances = stage.maintenances.map((each) => ({
+      ...each,
+      metadata: { ...each.metadata, finalizers: [] },
+    }));
+    const held = looks(stage);
+    const work = stage.step();
+    expect(work.addFinalizers.map(({ finalizers }) => finalizers)).toEqual([[restoreNodeFinalizer]]);
+    expect([work.nodePatch, work.nodeConditions, work.statuses]).toEqual([undefined, undefined, []]);
+    expect(looks(stage)).toEqual(held);
+  });
+
   test('an edit is acknowledged before it has effects, and ends what it takes back', () => {
     const stage = evacuating();
     stage.settle();
