@@ -31,7 +31,7 @@ export interface KubeClientOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onRequest?: (report: RequestReport) => void;
-  /** Requests, and so connections, at once; watches are not counted. Default 100. */
+  /** Requests, and so connections, at once; watches are not counted. Default 150: evictions take 100 at most. */
   readonly maxInFlight?: number;
 }
 
@@ -65,7 +65,7 @@ export class KubeClient implements Client {
   constructor(options: KubeClientOptions) {
     this.#options = options;
     this.#connection = new Connection(options.access, options.clock, options.logger);
-    this.#inFlight = new InFlight(options.maxInFlight ?? 100);
+    this.#inFlight = new InFlight(options.maxInFlight ?? 150);
   }
 
   get<T>(path: string, options?: RequestOptions): Promise<Answer<T>> {

@@ -159,17 +159,17 @@ function found(options: PodOptions): Answer {
   return { kind: 'ok', object: pod('a', options) };
 }
 
-test('fifty are on the wire at most; the next goes when one is answered, and only if it is due then', async () => {
+test('a hundred are on the wire at most; the next goes when one is answered, and only if it is due then', async () => {
   const { start, next, client, shown, memory } = setUp(200);
-  const posts = Array.from({ length: 52 }, (_, index) => post(`p${index}`));
+  const posts = Array.from({ length: 102 }, (_, index) => post(`p${index}`));
   await start(posts, [{ pod: pod('b'), gracePeriodSeconds: 1, retryIntervalMs: 1 }]);
-  expect(client.requests).toHaveLength(50);
-  shown.set('p50', pod('p50', { deletionTimestamp: at(0) }));
+  expect(client.requests).toHaveLength(100);
+  shown.set('p100', pod('p100', { deletionTimestamp: at(0) }));
   await next().answer(ok);
-  expect(names(client).slice(50)).toEqual(['p51']);
-  expect(memory.inFlight.has('uid-p50')).toBe(false);
+  expect(names(client).slice(100)).toEqual(['p101']);
+  expect(memory.inFlight.has('uid-p100')).toBe(false);
   await next().answer({ kind: 'network', message: 'no' });
-  expect(names(client).slice(50)).toEqual(['p51', 'b']);
+  expect(names(client).slice(100)).toEqual(['p101', 'b']);
 });
 
 describe('what the memory says after an answer', () => {
