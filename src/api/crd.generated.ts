@@ -181,6 +181,17 @@ export const crdSchema = {
             skipWaitForDeleteTimeoutSeconds: { type: 'integer', minimum: 0, maximum: 31536000, default: 0 },
             unmanagedPods: { type: 'string', enum: ['Block', 'Evict', 'Skip'], default: 'Block' },
             emptyDirPods: { type: 'string', enum: ['Evict', 'Block', 'Skip'], default: 'Evict' },
+            unsatisfiableBudgets: { type: 'string', enum: ['Wait', 'Fail', 'Delete'], default: 'Wait' },
+            blockedDeployments: { type: 'string', enum: ['Wait', 'Restart'], default: 'Wait' },
+            volumes: {
+              type: 'object',
+              default: {},
+              properties: {
+                maxConcurrent: { type: 'integer', minimum: 1, maximum: 1000, default: 1 },
+                detachTimeoutSeconds: { type: 'integer', minimum: 1, maximum: 31536000, default: 120 },
+                reattachTimeoutSeconds: { type: 'integer', minimum: 0, maximum: 31536000, default: 90 },
+              },
+            },
           },
         },
       },
@@ -248,6 +259,55 @@ export const crdSchema = {
                 remaining: { type: 'integer', format: 'int32', minimum: 0 },
                 terminating: { type: 'integer', format: 'int32', minimum: 0 },
                 ignored: { type: 'integer', format: 'int32', minimum: 0 },
+              },
+            },
+            volumes: {
+              type: 'array',
+              maxItems: 1000,
+              'x-kubernetes-list-type': 'atomic',
+              items: {
+                type: 'object',
+                required: ['pod', 'volumes'],
+                properties: {
+                  pod: {
+                    type: 'object',
+                    required: ['namespace', 'name', 'uid'],
+                    properties: {
+                      namespace: { type: 'string', maxLength: 253 },
+                      name: { type: 'string', maxLength: 253 },
+                      uid: { type: 'string', maxLength: 128 },
+                    },
+                  },
+                  owner: {
+                    type: 'object',
+                    required: ['apiVersion', 'kind', 'name', 'uid'],
+                    properties: {
+                      apiVersion: { type: 'string', maxLength: 317 },
+                      kind: { type: 'string', maxLength: 63 },
+                      name: { type: 'string', maxLength: 253 },
+                      uid: { type: 'string', maxLength: 128 },
+                    },
+                  },
+                  volumes: {
+                    type: 'array',
+                    maxItems: 1000,
+                    'x-kubernetes-list-type': 'atomic',
+                    items: {
+                      type: 'object',
+                      required: ['persistentVolume', 'driver'],
+                      properties: {
+                        persistentVolume: { type: 'string', maxLength: 253 },
+                        claim: { type: 'string', maxLength: 253 },
+                        driver: { type: 'string', maxLength: 317 },
+                        attachedName: { type: 'string', maxLength: 4096 },
+                        ephemeral: { type: 'boolean' },
+                        multiNode: { type: 'boolean' },
+                      },
+                    },
+                  },
+                  phase: { type: 'string', maxLength: 64 },
+                  deadline: { type: 'string', format: 'date-time' },
+                },
               },
             },
             failure: {

@@ -1,6 +1,6 @@
 import { crdSchema } from './crd.generated.ts';
 import { withSchemaDefaults } from './schema.ts';
-import type { DrainSpec, NodeMaintenanceSpec } from './types.generated.ts';
+import type { DrainSpec, NodeMaintenanceSpec, VolumePace } from './types.generated.ts';
 
 type SpecProperties = typeof crdSchema.properties.spec.properties;
 type DrainProperties = SpecProperties['drain']['properties'];
@@ -13,7 +13,9 @@ type Defaulted<Properties> = {
 type WithDefaults<Spec, Keys> = Omit<Spec, Keys & keyof Spec> & Required<Pick<Spec, Keys & keyof Spec>>;
 
 /** `spec.drain` with every field that has a default. */
-export type EffectiveDrainSpec = WithDefaults<DrainSpec, Defaulted<DrainProperties>>;
+export type EffectiveDrainSpec = Omit<WithDefaults<DrainSpec, Defaulted<DrainProperties>>, 'volumes'> & {
+  volumes: Required<VolumePace>;
+};
 
 /** `spec` with every field that has a default. */
 export type EffectiveSpec = Omit<WithDefaults<NodeMaintenanceSpec, Defaulted<SpecProperties>>, 'drain'> & {

@@ -163,6 +163,25 @@ export interface DrainSpec {
    * Default: "Evict"
    */
   emptyDirPods?: 'Evict' | 'Block' | 'Skip';
+  /**
+   * What happens to a pod whose PodDisruptionBudget can never allow a disruption, because it wants all
+   * of its pods to be healthy (such as minAvailable 1 of 1 pod). Wait (the default): it is reported with
+   * that reason and waited for. Fail: the drain gives up at once and the node stays cordoned. Delete:
+   * the pod is deleted with its own grace period (or the ceiling).
+   *
+   * Default: "Wait"
+   */
+  unsatisfiableBudgets?: 'Wait' | 'Fail' | 'Delete';
+  /**
+   * What happens when the budget of a Deployment's pod refuses its eviction. Wait (the default): it is
+   * waited for. Restart: the Deployment gets one rolling restart, so that a new pod is ready elsewhere
+   * before this one stops; only where its strategy never takes a pod away first (maxUnavailable 0,
+   * maxSurge at least 1). A restart also picks up changed ConfigMaps, Secrets and image tags.
+   *
+   * Default: "Wait"
+   */
+  blockedDeployments?: 'Wait' | 'Restart';
+  volumes?: VolumePace;
 }
 /**
  * Only pods whose labels match are asked to leave; the others stay, and condition Drained says how
@@ -199,6 +218,35 @@ export interface PodSelectorRequirement {
    * Values for In and NotIn (at least one); not allowed with the other operators.
    */
   values?: string[];
+}
+/**
+ * The pace of pods whose volumes have to be detached from this node and attached to another one.
+ *
+ * Default: {}
+ */
+export interface VolumePace {
+  /**
+   * How many pods with volumes of one driver are on the move at the same time; each driver is counted by
+   * itself. Default 1: the shortest outage for each pod, and the longest drain. Pods without such
+   * volumes do not wait for any of them.
+   *
+   * Default: 1
+   */
+  maxConcurrent?: number;
+  /**
+   * Seconds that the volumes of a pod may take to be detached, after its grace period. Then the drain
+   * goes on, and condition VolumesDetached says so. Default 120.
+   *
+   * Default: 120
+   */
+  detachTimeoutSeconds?: number;
+  /**
+   * Seconds that the detached volumes of a pod may take to be attached to another node before the next
+   * pod goes. 0: that is not waited for. Default 90.
+   *
+   * Default: 90
+   */
+  reattachTimeoutSeconds?: number;
 }
 /**
  * Where the maintenance stands. Written by the operator alone.
@@ -316,6 +364,11 @@ export interface DrainStatus {
    */
   progress?: string;
   pods?: PodCounts;
+  /**
+   * Pods whose volumes are on the move, written before the pod is asked to leave; and those that took
+   * longer than they may, as long as they are not settled. Sorted by namespace and name of the pod.
+   */
+  volumes?: VolumeMove[];
   failure?: DrainFailure;
 }
 /**
@@ -343,6 +396,93 @@ export interface PodCounts {
    * by Skip.
    */
   ignored: number;
+}
+/**
+ * A pod on its way to another node, and its volumes.
+ */
+export interface VolumeMove {
+  pod: MovingPod;
+  owner?: MovingPodOwner;
+  /**
+   * The volumes of the pod that are attached to its node.
+   */
+  volumes: MovingVolume[];
+  /**
+   * Leaving (the pod is here), Detaching, Attaching, DetachTimedOut or AttachTimedOut; the last two are
+   * not waited for any more.
+   */
+  phase?: string;
+  /**
+   * When the present phase has lasted too long; absent while the pod has not been deleted.
+   */
+  deadline?: string;
+}
+/**
+ * The pod that leaves.
+ */
+export interface MovingPod {
+  /**
+   * Namespace of the pod.
+   */
+  namespace: string;
+  /**
+   * Name of the pod.
+   */
+  name: string;
+  /**
+   * UID of the pod.
+   */
+  uid: string;
+}
+/**
+ * The controller that will create its replacement; absent where nothing does.
+ */
+export interface MovingPodOwner {
+  /**
+   * API version of the controller.
+   */
+  apiVersion: string;
+  /**
+   * Kind of the controller.
+   */
+  kind: string;
+  /**
+   * Name of the controller, in the namespace of the pod.
+   */
+  name: string;
+  /**
+   * UID of the controller.
+   */
+  uid: string;
+}
+/**
+ * One volume that is attached to the node of its pod.
+ */
+export interface MovingVolume {
+  /**
+   * Name of the PersistentVolume.
+   */
+  persistentVolume: string;
+  /**
+   * Name of its PersistentVolumeClaim, in the namespace of the pod.
+   */
+  claim?: string;
+  /**
+   * The CSI driver (or in-tree plugin) that attaches it.
+   */
+  driver: string;
+  /**
+   * How status.volumesAttached of a Node calls it.
+   */
+  attachedName?: string;
+  /**
+   * It ends with the pod (a generic ephemeral volume) and is not attached again.
+   */
+  ephemeral?: boolean;
+  /**
+   * It may be attached to several nodes at the same time.
+   */
+  multiNode?: boolean;
 }
 /**
  * Why the drain gave up; absent while it has not.

@@ -16,6 +16,9 @@ const defaults = {
     skipWaitForDeleteTimeoutSeconds: 0,
     unmanagedPods: 'Block',
     emptyDirPods: 'Evict',
+    unsatisfiableBudgets: 'Wait',
+    blockedDeployments: 'Wait',
+    volumes: { maxConcurrent: 1, detachTimeoutSeconds: 120, reattachTimeoutSeconds: 90 },
   },
 };
 
