@@ -4,6 +4,7 @@ import type { Obstacle } from '../drain/obstacles.ts';
 import { protectedFrom } from '../drain/obstacles.ts';
 import type { Pod } from '../kube/types.ts';
 import type { DrainClock } from './drain-clock.ts';
+import { whoseTurn } from './order.ts';
 import { type PodView, comparePods } from './pods.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Stance } from './stance.ts';
@@ -52,7 +53,7 @@ export function planEvacuation(snapshot: Snapshot, evacuators: readonly Evacuato
     candidates.push({ pod, gracePeriodSeconds, mayBeDeleted, retryIntervalMs, heldUpBefore });
   }
   const { budgetsOf, memory, monotonic: now } = snapshot;
-  const going = ownPodLast(snapshot, candidates, evacuators);
+  const going = whoseTurn(snapshot, candidates, evacuators);
   const plan = planEvictions({ candidates: going, budgetsOf, memory, now });
   return {
     ...plan,
@@ -120,11 +121,3 @@ function commonGracePeriod(pod: Pod, evacuators: readonly Evacuator[]): number |
 
 // What the API server fills in; stored pods always have it.
 const defaultGracePeriodSeconds = 30;
-
-/** As long as others have to leave, the operator's own pod is needed. */
-function ownPodLast(snapshot: Snapshot, candidates: readonly Candidate[], evacuators: readonly Evacuator[]) {
-  const { self } = snapshot;
-  const isOwn = ({ metadata }: Pod) => metadata.name === self?.name && metadata.namespace === self.namespace;
-  const othersRemain = evacuators.some(({ view }) => view.remaining.some((pod) => !isOwn(pod)));
-  return othersRemain ? candidates.filter(({ pod }) => !isOwn(pod)) : candidates;
-}

@@ -1,0 +1,32 @@
+import type { Candidate } from '../drain/evictions.ts';
+import type { Pod } from '../kube/types.ts';
+import type { Evacuator } from './evacuation.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** The least priority of the classes system-cluster-critical and system-node-critical. */
+const systemCritical = 2_000_000_000;
+
+/**
+ * The candidates whose turn it is: system-critical pods after all others, and the operator's own pod after those. The
+ * others count as long as they are here, terminating and held ones included; kept ones and those that are not waited for
+ * do not. A maintenance that stands still asks nobody to leave, so nobody waits for what it would want.
+ */
+export function whoseTurn(
+  { self }: Pick<Snapshot, 'self'>,
+  candidates: readonly Candidate[],
+  evacuators: readonly Evacuator[],
+): readonly Candidate[] {
+  const remaining = evacuators.filter(({ clock }) => clock.active).flatMap(({ view }) => view.remaining);
+  const first = Math.min(...remaining.map((pod) => rank(pod, self)));
+  return candidates.filter(({ pod }) => rank(pod, self) <= first);
+}
+
+function rank(pod: Pod, self: Snapshot['self']): number {
+  if (isOwn(pod, self)) return 2;
+  return (pod.spec.priority ?? 0) >= systemCritical ? 1 : 0;
+}
+
+/** Whether this process runs in the pod. */
+export function isOwn({ metadata }: Pod, self: Snapshot['self']): boolean {
+  return self !== undefined && metadata.name === self.name && metadata.namespace === self.namespace;
+}
