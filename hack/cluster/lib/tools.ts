@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withLock } from './lock.ts';
 import { repositoryRoot } from './paths.ts';
@@ -15,6 +15,8 @@ interface Tool {
   readonly package: string;
   /** Variables to set to versions of required modules: what the program says it is. */
   readonly versions?: Readonly<Record<string, string>>;
+  /** The program is ours and lies in the module itself: another source builds anew, too. */
+  readonly isOwn?: boolean;
 }
 
 const kubernetes = (command: string): Tool => ({
@@ -49,6 +51,12 @@ const TOOLS = {
     versions: { 'main.version': 'github.com/yannh/kubeconform' },
   },
   kind: { module: 'kind', package: 'sigs.k8s.io/kind' },
+  'csi-attacher': {
+    module: 'csi-attacher',
+    package: 'github.com/kubernetes-csi/external-attacher/v4/cmd/csi-attacher',
+    versions: { 'main.version': 'github.com/kubernetes-csi/external-attacher/v4' },
+  },
+  volsim: { module: 'volsim', package: '.', isOwn: true },
 } as const satisfies Record<string, Tool>;
 
 export type ToolName = keyof typeof TOOLS;
@@ -63,6 +71,8 @@ export const CLUSTER_TOOLS = [
   'kwok',
   'helm',
 ] as const satisfies readonly ToolName[];
+/** What a cluster has besides where volumes are attached and detached in it. */
+export const VOLUME_TOOLS = ['csi-attacher', 'volsim'] as const satisfies readonly ToolName[];
 /** What checks the chart. */
 export const CHART_TOOLS = ['helm', 'helm-unittest', 'kubeconform'] as const satisfies readonly ToolName[];
 
@@ -77,7 +87,11 @@ export function toolPath(name: ToolName): string {
   const tool: Tool = TOOLS[name];
   const directory = moduleDirectory(tool.module);
   const hash = createHash('sha256');
-  for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(join(directory, file)));
+  const sources = tool.isOwn === true ? readdirSync(directory).filter((file) => file.endsWith('.go')) : [];
+  for (const file of ['go.mod', 'go.sum', ...sources.toSorted()]) {
+    if (file.endsWith('.go')) hash.update(file);
+    hash.update(readFileSync(join(directory, file)));
+  }
   hash.update(JSON.stringify([BUILD_ENV, buildFlags(tool)]));
   return join(cacheDirectory(), `${tool.module}-${hash.digest('hex').slice(0, 12)}`, name);
 }
