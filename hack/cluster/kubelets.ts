@@ -1,18 +1,27 @@
-/** The process beside kwok: `node hack/cluster/kubelets.ts --kubeconfig FILE [--made-for PURPOSE]`, see lib/kubelets.ts. */
+/**
+ * The process beside kwok: `node hack/cluster/kubelets.ts --kubeconfig FILE [--made-for PURPOSE] [--volumes JSON]`, see
+ * lib/kubelets.ts, and lib/volumes/kubelets.ts for what it does where volumes are attached.
+ */
 import { parseArgs } from 'node:util';
 import { KubeClient } from './lib/kube-client.ts';
 import { Kubelets } from './lib/kubelets.ts';
+import { as } from './lib/untyped.ts';
+import { VolumeKubelets } from './lib/volumes/kubelets.ts';
+import type { VolumeKubeletsSettings } from './lib/volumes/options.ts';
 
 const { values } = parseArgs({
-  options: { kubeconfig: { type: 'string' }, 'made-for': { type: 'string' } },
+  options: { kubeconfig: { type: 'string' }, 'made-for': { type: 'string' }, volumes: { type: 'string' } },
 });
 if (values.kubeconfig === undefined) throw new Error('--kubeconfig is missing');
 
 const client = new KubeClient(values.kubeconfig, 'haulout-test-kubelets');
 const stopped = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopped.abort());
-await new Kubelets(client, {
-  madeFor: values['made-for'],
-  log: (line) => process.stderr.write(`${new Date().toISOString()} ${line}\n`),
-}).run(stopped.signal);
+const log = (line: string): void => void process.stderr.write(`${new Date().toISOString()} ${line}\n`);
+const kubelets = new Kubelets(client, { madeFor: values['made-for'], log });
+const volumes =
+  values.volumes === undefined
+    ? []
+    : [new VolumeKubelets(client, as<VolumeKubeletsSettings>(JSON.parse(values.volumes)), log)];
+await Promise.all([kubelets, ...volumes].map(async (player) => player.run(stopped.signal)));
 await client.close();

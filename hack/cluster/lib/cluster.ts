@@ -9,8 +9,10 @@ import { withLock } from './lock.ts';
 import { clusterDirectory } from './paths.ts';
 import { freePorts } from './ports.ts';
 import { Cluster, discard, type StartOptions } from './running-cluster.ts';
-import { CLUSTER_TOOLS, ensureTools } from './tools.ts';
+import { CLUSTER_TOOLS, ensureTools, VOLUME_TOOLS } from './tools.ts';
 import { as, errorMessage } from './untyped.ts';
+import { type VolumesOptions, volumesSettings } from './volumes/options.ts';
+import type { VolumesSetup } from './volumes/setup.ts';
 
 export type { Cluster } from './running-cluster.ts';
 
@@ -21,6 +23,8 @@ export interface ClusterOptions extends StartOptions {
   readonly nodeMonitorGraceSeconds?: number;
   /** Added to the API server's own. */
   readonly apiServerFlags?: readonly string[];
+  /** Volumes are attached and detached by the real controllers and drivers of ours; not played unless given. */
+  readonly volumes?: VolumesOptions;
 }
 
 const RECORDS = ['audit.log', 'logs'];
@@ -31,16 +35,25 @@ const PORT_ATTEMPTS = 5;
  * after this process: stop it with its `stop` or with `stopCluster`.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  return prepared(options, async (dir, binaries, log) => startAnew(dir, binaries, options, log));
+  const volumes = await volumesSetup(options);
+  return prepared(options, async (dir, binaries, log) =>
+    startAnew(dir, binaries, { ...options, volumes }, log),
+  );
 }
 
 /** The healthy one that runs in the directory as it is, or else a new one. */
-export async function ensureCluster(options: ClusterOptions = {}): Promise<Cluster> {
+export async function ensureCluster(options: Omit<ClusterOptions, 'volumes'> = {}): Promise<Cluster> {
   return prepared(options, async (dir, binaries, log) => {
     const running = await openCluster(dir);
     if (running) log(`a healthy cluster is running already: ${running.server}`);
-    return running ?? startAnew(dir, binaries, options, log);
+    return running ?? startAnew(dir, binaries, { ...options, volumes: undefined }, log);
   });
+}
+
+async function volumesSetup({ volumes, log, signal }: ClusterOptions): Promise<VolumesSetup | undefined> {
+  if (!volumes) return undefined;
+  const binaries = await ensureTools(VOLUME_TOOLS, log ?? (() => undefined), signal);
+  return { ...volumesSettings(volumes), binaries };
 }
 
 async function prepared<T>(
@@ -59,7 +72,7 @@ async function prepared<T>(
 async function startAnew(
   dir: string,
   binaries: Binaries,
-  options: ClusterOptions,
+  options: Omit<ClusterOptions, 'volumes'> & { readonly volumes: VolumesSetup | undefined },
   log: (line: string) => void,
 ): Promise<Cluster> {
   await discard(dir);
@@ -71,6 +84,7 @@ async function startAnew(
       ports: await choosePorts(),
       nodeMonitorGraceSeconds: options.nodeMonitorGraceSeconds ?? 8,
       apiServerFlags: options.apiServerFlags ?? [],
+      ...(options.volumes ? { volumes: options.volumes } : {}),
     };
     const cluster = new Cluster(settings);
     try {

@@ -8,6 +8,8 @@ import { MADE_FOR, type Purpose } from './made-for.ts';
 import { configDirectory } from './paths.ts';
 import type { ProcessSpec } from './processes.ts';
 import type { CLUSTER_TOOLS } from './tools.ts';
+import { kubeletsPart, type VolumeKubeletsSettings } from './volumes/options.ts';
+import { kwokConfigOf, type VolumesSetup, volumeProcesses, writeVolumeFiles } from './volumes/setup.ts';
 
 export type Binaries = Readonly<Record<(typeof CLUSTER_TOOLS)[number], string>>;
 
@@ -26,6 +28,8 @@ export interface ControlPlaneSettings {
   readonly nodeMonitorGraceSeconds: number;
   /** Added to the API server's own. */
   readonly apiServerFlags: readonly string[];
+  /** Where volumes are attached and detached. */
+  readonly volumes?: VolumesSetup;
 }
 
 const SERVICE_CIDR = '10.96.0.0/16';
@@ -48,6 +52,12 @@ const USERS = [
     file: 'kubeconfigs/kubelets',
     user: 'kubelets',
     commonName: 'haulout-test:kubelets',
+    organizations: ['system:masters'],
+  },
+  {
+    file: 'kubeconfigs/csi-attacher',
+    user: 'csi-attacher',
+    commonName: 'haulout-test:csi-attacher',
     organizations: ['system:masters'],
   },
 ] as const;
@@ -74,6 +84,7 @@ export function writeFiles(settings: ControlPlaneSettings): void {
   write('service-accounts.pub', signing.publicKey);
   writeKubeconfigs(settings, authority);
   writeFileSync(join(settings.dir, 'scheduler.yaml'), stringify(schedulerConfiguration(settings.dir)));
+  if (settings.volumes) writeVolumeFiles(settings.dir, settings.volumes);
 }
 
 function writeKubeconfigs(settings: ControlPlaneSettings, authority: Authority): void {
@@ -189,11 +200,14 @@ export interface FakeNodesSettings {
   readonly kubeletsKubeconfig: string;
   /** Where nodes of others are beside them: only those with this value of the label are played. */
   readonly madeFor?: Purpose;
+  /** Instead of the one in config/. */
+  readonly kwokConfig?: string;
+  readonly volumes?: VolumeKubeletsSettings;
 }
 
 /** The two processes that play the nodes. */
 export function fakeNodes(settings: FakeNodesSettings): ProcessSpec[] {
-  const { madeFor } = settings;
+  const { madeFor, volumes } = settings;
   const managed =
     madeFor === undefined
       ? '--manage-all-nodes'
@@ -204,7 +218,7 @@ export function fakeNodes(settings: FakeNodesSettings): ProcessSpec[] {
       command: settings.kwok,
       args: [
         `--kubeconfig=${settings.kwokKubeconfig}`,
-        `--config=${join(configDirectory, 'kwok.yaml')}`,
+        `--config=${settings.kwokConfig ?? join(configDirectory, 'kwok.yaml')}`,
         managed,
         '--node-lease-duration-seconds=0', // heartbeats are the other process's
         '--node-ip=127.0.0.1',
@@ -220,7 +234,25 @@ export function fakeNodes(settings: FakeNodesSettings): ProcessSpec[] {
         join(configDirectory, '..', 'kubelets.ts'),
         `--kubeconfig=${settings.kubeletsKubeconfig}`,
         ...(madeFor === undefined ? [] : [`--made-for=${madeFor}`]),
+        ...(volumes === undefined ? [] : [`--volumes=${JSON.stringify(volumes)}`]),
       ],
     },
+  ];
+}
+
+/** All that goes on beside etcd and the API server. */
+export function followers(settings: ControlPlaneSettings): ProcessSpec[] {
+  const { dir, binaries, volumes } = settings;
+  const players: FakeNodesSettings = {
+    kwok: binaries.kwok,
+    kwokKubeconfig: kubeconfigOf(dir, 'kwok'),
+    kubeletsKubeconfig: kubeconfigOf(dir, 'kubelets'),
+    ...(volumes ? { kwokConfig: kwokConfigOf(dir), volumes: kubeletsPart(volumes) } : {}),
+  };
+  return [
+    controllerManager(settings),
+    scheduler(settings),
+    ...fakeNodes(players),
+    ...(volumes ? volumeProcesses(dir, volumes, kubeconfigOf(dir, 'csi-attacher')) : []),
   ];
 }

@@ -5,17 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   apiServer,
   type ControlPlaneSettings,
-  controllerManager,
   etcd,
-  fakeNodes,
+  followers,
   kubeconfigOf,
-  scheduler,
   serverUrl,
   writeFiles,
 } from './control-plane.ts';
 import { KubeClient } from './kube-client.ts';
 import { createNodes, type NodeCapacity, waitForNodes, workerNames } from './nodes.ts';
 import { ProcessTable } from './processes.ts';
+import { VolumeDriver } from './volumes/driver.ts';
+import { createVolumeObjects } from './volumes/setup.ts';
 
 export interface StartOptions {
   /** How many fake nodes, worker-1 and on; 4 by default. */
@@ -27,14 +27,6 @@ export interface StartOptions {
   readonly signal?: AbortSignal;
 }
 
-const PROCESSES = [
-  'etcd',
-  'kube-apiserver',
-  'kube-controller-manager',
-  'kube-scheduler',
-  'kwok',
-  'kubelets',
-] as const;
 /** All that a cluster leaves in its directory besides its records (audit.log, logs); nothing else is ever touched. */
 const ENTRIES = [
   'etcd',
@@ -42,6 +34,8 @@ const ENTRIES = [
   'kubeconfigs',
   'kubeconfig',
   'scheduler.yaml',
+  'kwok.yaml',
+  'csi',
   'state.json',
   'guest',
   'bin',
@@ -79,7 +73,7 @@ export class Cluster {
 
   /** Whether all its processes run and the API server says it is ready. */
   async isHealthy(): Promise<boolean> {
-    if (!PROCESSES.every((name) => this.#processes.isRunning(name))) return false;
+    if (!this.#processNames().every((name) => this.#processes.isRunning(name))) return false;
     return this.withClient(async (client) => isReady(client));
   }
 
@@ -118,6 +112,15 @@ export class Cluster {
     await this.startApiServer();
   }
 
+  /** One of its CSI drivers: the only one unless named. */
+  volumeDriver(name?: string): VolumeDriver {
+    const names = Object.keys(this.#settings.volumes?.drivers ?? {});
+    const chosen = name ?? names[0];
+    if (chosen === undefined || !names.includes(chosen) || (name === undefined && names.length > 1))
+      throw new Error(`which driver? this cluster has ${names.join(', ') || 'none: start it with volumes'}`);
+    return new VolumeDriver(this.dir, chosen);
+  }
+
   /** Stops all of it and waits for that. The audit log and the logs stay. */
   async stop(): Promise<void> {
     await discard(this.dir);
@@ -143,23 +146,18 @@ export class Cluster {
     const problem = await this.#waitForApiServer(Date.now() + READY_MS, signal);
     if (problem !== undefined) throw new Error(problem);
     log(`API server ready after ${since()}: ${this.server}`);
-    const players = fakeNodes({
-      kwok: this.#settings.binaries.kwok,
-      kwokKubeconfig: kubeconfigOf(this.dir, 'kwok'),
-      kubeletsKubeconfig: kubeconfigOf(this.dir, 'kubelets'),
-    });
-    for (const spec of [controllerManager(this.#settings), scheduler(this.#settings), ...players]) {
-      this.#processes.start(spec);
-    }
+    for (const spec of followers(this.#settings)) this.#processes.start(spec);
     const names = workerNames(nodes);
+    const { volumes } = this.#settings;
     await this.withClient(async (client) => {
+      if (volumes) await createVolumeObjects(client, volumes);
       await createNodes(client, names, options.nodeCapacity);
       await Promise.all([
         waitForNodes(client, names, READY_MS, signal),
         waitForDefaultServiceAccount(client, READY_MS, signal),
       ]);
     });
-    for (const name of PROCESSES) {
+    for (const name of this.#processNames()) {
       if (!(await this.#processes.isStarted(name))) throw new Error(this.#died(name));
     }
     log(`${nodes} nodes ready after ${since()}`);
@@ -180,6 +178,11 @@ export class Cluster {
       }
       return undefined;
     });
+  }
+
+  #processNames(): string[] {
+    const all = [etcd(this.#settings), apiServer(this.#settings), ...followers(this.#settings)];
+    return all.map(({ name }) => name);
   }
 
   #died(name: string): string {
