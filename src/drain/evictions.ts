@@ -1,6 +1,7 @@
 import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
 import { budgetGate, budgetKey, budgetMessage, isStale } from './budgets.ts';
-import type { Attempt, DrainMemory, Lane } from './memory.ts';
+import { isReady } from './filters.ts';
+import type { Attempt, Claim, DrainMemory, Lane } from './memory.ts';
 import { type Obstacle, obstacleOf, severalBudgets } from './obstacles.ts';
 
 /** A pod that has to leave and may be evicted: neither terminating nor protected. */
@@ -40,6 +41,8 @@ export interface EvictionPlan {
   readonly deletions: readonly Deletion[];
   /** Why pods cannot leave now, by UID. */
   readonly obstacles: ReadonlyMap<string, Obstacle>;
+  /** What is left for each lane beside the posts. */
+  readonly claims: ReadonlyMap<string, Claim>;
   /** Lanes whose next change matters to this node. */
   readonly waitsFor: ReadonlySet<string>;
   /** Monotonic milliseconds at which a retry is due. */
@@ -47,6 +50,9 @@ export interface EvictionPlan {
 }
 
 export interface EvictionInput {
+  readonly nodeName: string;
+  /** Of the node's oldest maintenance that evacuates: of two nodes, the one with the lesser text goes first. */
+  readonly age: string;
   /** In the order in which they go. */
   readonly candidates: readonly Candidate[];
   readonly budgetsOf: (pod: Pod) => readonly PodDisruptionBudget[];
@@ -76,6 +82,7 @@ class Round {
   readonly #deletions: Deletion[] = [];
   readonly #obstacles = new Map<string, Obstacle>();
   readonly #queues = new Map<string, LaneQueue>();
+  readonly #claims = new Map<string, Claim>();
   #wakeAt: number | undefined;
 
   constructor(input: EvictionInput) {
@@ -107,6 +114,7 @@ class Round {
       posts: this.#posts,
       deletions: this.#deletions,
       obstacles: this.#obstacles,
+      claims: this.#claims,
       waitsFor: new Set([...this.#queues].flatMap(([key, { budgets }]) => [key, ...budgets.map(budgetKey)])),
       wakeAt: this.#wakeAt,
     };
@@ -115,7 +123,8 @@ class Round {
   #serve(key: string, { budgets, candidates: queued }: LaneQueue): void {
     const { memory } = this.#input;
     const lane = memory.lane(key);
-    const candidates = queued.filter(({ pod }) => !memory.inFlight.has(pod.metadata.uid));
+    const candidates = unreadyFirst(queued.filter(({ pod }) => !memory.inFlight.has(pod.metadata.uid)));
+    this.#claim(key, candidates.length);
     const [budget] = budgets;
     const refusedBefore = budget === undefined || lane.refusedVersion === budget.metadata.resourceVersion;
     const open = budgets.length === 1 && !refusedBefore && !isStale(budget);
@@ -126,8 +135,11 @@ class Round {
         budgets,
       );
       // Whoever has the lane wakes this node when the answers are there; so does the budget when it shows them.
-      const allowed = lane.busy === undefined ? Math.max(0, shown - this.#unseen(lane)) : 0;
-      for (const candidate of candidates.slice(0, allowed)) this.#post(candidate, key, false);
+      const taken = this.#unseen(lane) + this.#claimedByElders(lane);
+      const allowed = lane.busy === undefined ? Math.max(0, shown - taken) : 0;
+      const going = candidates.slice(0, allowed);
+      for (const candidate of going) this.#post(candidate, key, false);
+      this.#claim(key, candidates.length - going.length);
       return;
     }
     this.#refuse(queued, budgets);
@@ -139,6 +151,20 @@ class Round {
     const ends = [...unseen.values()].map((at) => at + unseenMs).filter((end) => end > this.#input.now);
     for (const end of ends) this.#wake(end);
     return ends.length;
+  }
+
+  /** For the next plans of other nodes. */
+  #claim(key: string, pods: number): void {
+    if (pods > 0) this.#claims.set(key, { age: this.#input.age, pods });
+    else this.#claims.delete(key);
+  }
+
+  /** What nodes have to post whose maintenance is older; they are woken by what wakes this node. */
+  #claimedByElders({ claims }: Readonly<Lane>): number {
+    const { nodeName, age } = this.#input;
+    return [...claims]
+      .filter(([name, claim]) => name !== nodeName && claim.age < age)
+      .reduce((pods, [, claim]) => pods + claim.pods, 0);
   }
 
   /** At most one post in a closed lane: a proof that the budget refuses the pod itself, or a probe. */
@@ -208,6 +234,11 @@ class Round {
   #wake(at: number): void {
     this.#wakeAt = Math.min(this.#wakeAt ?? at, at);
   }
+}
+
+/** A pod that is not ready takes nothing from its budget, so the ready ones can stay a little longer. */
+function unreadyFirst(candidates: readonly Candidate[]): Candidate[] {
+  return candidates.toSorted((a, b) => Number(isReady(a.pod)) - Number(isReady(b.pod)));
 }
 
 /** A plain DELETE goes around webhooks too: only the server's own "no" of a budget may lead to one. */

@@ -7,7 +7,7 @@ import { lateAbort } from '../runtime/late-abort.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { TokenBucket } from '../runtime/token-bucket.ts';
 import type { Deletion, Post } from './evictions.ts';
-import type { LiveDrainMemory } from './memory.ts';
+import type { Claim, LiveDrainMemory } from './memory.ts';
 import { deleteOptions, evictionBody, evictionPath, podPath } from './requests.ts';
 
 export interface EvictorOptions {
@@ -48,6 +48,8 @@ export interface EvictorWork {
   readonly deletions: readonly Deletion[];
   /** UIDs of all pods that may be asked to leave now, those that are underway included. */
   readonly mayLeave: ReadonlySet<string>;
+  /** What the node has left for each lane beside the posts. */
+  readonly claims: ReadonlyMap<string, Claim>;
 }
 
 /** Carries out what the plan decided about pods, and remembers the answers. Returns at once; work goes on behind. */
@@ -63,8 +65,9 @@ export class Evictor {
   }
 
   /** Starts the requests; whatever must not be asked twice is noted before this returns. */
-  start(nodeName: string, { posts, deletions, mayLeave }: EvictorWork, signal: AbortSignal): void {
-    const { memory } = this.#options;
+  start(nodeName: string, work: EvictorWork, signal: AbortSignal): void {
+    const { posts, deletions, mayLeave, claims } = work;
+    const { memory, wakeLane } = this.#options;
     if (mayLeave.size > 0) this.#mayLeave.set(nodeName, mayLeave);
     else this.#mayLeave.delete(nodeName);
     const lanes = new Map<string, Post[]>();
@@ -80,6 +83,10 @@ export class Evictor {
     for (const deletion of deletions) {
       memory.inFlight.add(deletion.pod.metadata.uid);
       this.#track(signal, this.#delete(nodeName, deletion, signal));
+    }
+    // A younger node may have stood back for what is not asked for any more; a busy lane wakes it in the end anyhow.
+    for (const key of memory.claim(nodeName, claims)) {
+      if (memory.lane(key).busy === undefined) wakeLane(key);
     }
   }
 

@@ -21,6 +21,15 @@ export interface Lane {
   /** The resourceVersion at which the server refused although the status looked open. */
   refusedVersion: string | undefined;
   probe: { readonly nextAt: number; readonly intervalMs: number } | undefined;
+  /** Nodes that have pods to post as soon as the lane lets them. */
+  readonly claims: Map<string, Claim>;
+}
+
+/** What a node has left for a lane. */
+export interface Claim {
+  /** Of its oldest maintenance that evacuates; the least text is the oldest. */
+  readonly age: string;
+  readonly pods: number;
 }
 
 /** What a restart may forget: it only makes the drain slower, never wrong. */
@@ -45,7 +54,13 @@ export class LiveDrainMemory implements DrainMemory {
   lane(key: string): Lane {
     let lane = this.#lanes.get(key);
     if (!lane) {
-      lane = { busy: undefined, unseen: new Map(), refusedVersion: undefined, probe: undefined };
+      lane = {
+        busy: undefined,
+        unseen: new Map(),
+        refusedVersion: undefined,
+        probe: undefined,
+        claims: new Map(),
+      };
       this.#lanes.set(key, lane);
     }
     return lane;
@@ -75,6 +90,18 @@ export class LiveDrainMemory implements DrainMemory {
   reserve(key: string, pod: Pod, now: number): void {
     this.lane(key).unseen.set(pod.metadata.name, now);
     this.#reserved.set(pod.metadata.uid, { key, name: pod.metadata.name });
+  }
+
+  /** Replaces what a node claims; returns the lanes in which it leaves more to others than before. */
+  claim(nodeName: string, claims: ReadonlyMap<string, Claim>): string[] {
+    const eased: string[] = [];
+    for (const [key, lane] of this.#lanes) {
+      const before = lane.claims.get(nodeName)?.pods ?? 0;
+      if (before > (claims.get(key)?.pods ?? 0)) eased.push(key);
+      lane.claims.delete(nodeName);
+    }
+    for (const [key, claim] of claims) this.lane(key).claims.set(nodeName, claim);
+    return eased;
   }
 
   /** The server did not allow the disruption, or its budget accounts for it because the pod is gone. */

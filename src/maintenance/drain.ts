@@ -9,7 +9,7 @@ import type { DrainFacts } from './status.ts';
 
 type DrainActions = Pick<
   Plan,
-  'posts' | 'deletions' | 'mayLeave' | 'watchPods' | 'waitsFor' | 'tallies' | 'heldUpSince'
+  'posts' | 'deletions' | 'mayLeave' | 'claims' | 'watchPods' | 'waitsFor' | 'tallies' | 'heldUpSince'
 >;
 
 /** The part of a plan that is about pods. */
@@ -28,6 +28,7 @@ const nothing: DrainActions = {
   posts: [],
   deletions: [],
   mayLeave: new Set(),
+  claims: new Map(),
   watchPods: false,
   waitsFor: new Set(),
   tallies: new Map(),
@@ -75,6 +76,7 @@ export function planDrain(
       posts: cordoned && counted ? evacuation.posts : [],
       deletions: cordoned && counted ? evacuation.deletions : [],
       mayLeave: cordoned ? evacuation.mayLeave : new Set(),
+      claims: cordoned && counted ? evacuation.claims : new Map(),
       watchPods: true,
       waitsFor: evacuation.waitsFor,
       tallies,

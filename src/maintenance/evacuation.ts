@@ -4,7 +4,7 @@ import type { Obstacle } from '../drain/obstacles.ts';
 import { protectedFrom } from '../drain/obstacles.ts';
 import type { Pod } from '../kube/types.ts';
 import type { DrainClock } from './drain-clock.ts';
-import { whoseTurn } from './order.ts';
+import { ageOf, whoseTurn } from './order.ts';
 import { type PodView, comparePods } from './pods.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Stance } from './stance.ts';
@@ -52,9 +52,10 @@ export function planEvacuation(snapshot: Snapshot, evacuators: readonly Evacuato
     const heldUpBefore = since !== undefined;
     candidates.push({ pod, gracePeriodSeconds, mayBeDeleted, retryIntervalMs, heldUpBefore });
   }
-  const { budgetsOf, memory, monotonic: now } = snapshot;
+  const { budgetsOf, memory, monotonic: now, nodeName } = snapshot;
   const going = whoseTurn(snapshot, candidates, evacuators);
-  const plan = planEvictions({ candidates: going, budgetsOf, memory, now });
+  const age = ageOf(evacuators);
+  const plan = planEvictions({ nodeName, age, candidates: going, budgetsOf, memory, now });
   return {
     ...plan,
     mayLeave: new Set(going.map(({ pod }) => pod.metadata.uid)),

@@ -1,5 +1,6 @@
 import type { Candidate } from '../drain/evictions.ts';
 import type { Pod } from '../kube/types.ts';
+import { compareText } from '../runtime/compare.ts';
 import type { Evacuator } from './evacuation.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -19,6 +20,21 @@ export function whoseTurn(
   const remaining = evacuators.filter(({ clock }) => clock.active).flatMap(({ view }) => view.remaining);
   const first = Math.min(...remaining.map((pod) => rank(pod, self)));
   return candidates.filter(({ pod }) => rank(pod, self) <= first);
+}
+
+/**
+ * Of the oldest maintenance that evacuates the node now; the least text is the oldest. Creation times have whole seconds,
+ * and names decide between objects of the same second.
+ */
+export function ageOf(evacuators: readonly Evacuator[]): string {
+  const [oldest = ''] = evacuators
+    .filter(({ clock }) => clock.active)
+    .map(
+      ({ stance: { maintenance } }) =>
+        `${maintenance.metadata.creationTimestamp} ${maintenance.metadata.name}`,
+    )
+    .toSorted(compareText);
+  return oldest;
 }
 
 function rank(pod: Pod, self: Snapshot['self']): number {

@@ -1,6 +1,6 @@
 import type { NodeMaintenance, NodeMaintenanceStatus } from '../api/types.generated.ts';
 import type { DaemonSetExists } from '../drain/filters.ts';
-import type { DrainMemory } from '../drain/memory.ts';
+import type { Claim, DrainMemory } from '../drain/memory.ts';
 import type { Deletion, Post } from '../drain/evictions.ts';
 import type { Node, Pod, PodDisruptionBudget } from '../kube/types.ts';
 import type { NodeCondition } from '../node/conditions.ts';
@@ -96,6 +96,8 @@ export interface Plan {
   readonly deletions: readonly Deletion[];
   /** UIDs of all pods that may be asked to leave now, those that are underway included. */
   readonly mayLeave: ReadonlySet<string>;
+  /** What is left for each lane of a budget beside the posts. */
+  readonly claims: ReadonlyMap<string, Claim>;
   /** Maintenances that are done with the node, or have to let go of it. */
   readonly dropFinalizers: readonly FinalizerWrite[];
   /** Names (and UIDs) on the node's record to look up on the API server. */

@@ -36,6 +36,8 @@ interface Situation {
 function decide(situation: Situation): EvictionPlan {
   const { budgets = [], memory = new LiveDrainMemory() } = situation;
   const input: EvictionInput = {
+    nodeName: 'n1',
+    age: '2026-01-01T12:00:00Z m1',
     candidates: situation.candidates,
     budgetsOf: () => budgets,
     memory,
@@ -280,6 +282,8 @@ describe('under a closed budget', () => {
   test('other namespaces have lanes of their own', () => {
     const candidates = [candidate('a'), candidate('b', {}, { namespace: 'bank' })];
     const plan = planEvictions({
+      nodeName: 'n1',
+      age: '',
       candidates,
       budgetsOf: ({ metadata: { namespace = '' } }) => [budget('web', { namespace })],
       memory: new LiveDrainMemory(),

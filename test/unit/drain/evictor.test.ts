@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Deletion, Post } from '../../../src/drain/evictions.ts';
 import { Evictor } from '../../../src/drain/evictor.ts';
-import { LiveDrainMemory } from '../../../src/drain/memory.ts';
+import { type Claim, LiveDrainMemory } from '../../../src/drain/memory.ts';
 import type { Answer, Refusal } from '../../../src/kube/answer.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { nullLogger } from '../../../src/runtime/logger.ts';
@@ -66,12 +66,17 @@ function setUp(burst = 100) {
     wakeNode: (name) => woken.push(name),
     wakeLane: (key) => woken.push(key),
   });
-  const start = (posts: readonly Post[], deletions: readonly Deletion[] = [], node = 'n1') => {
+  const start = (
+    posts: readonly Post[],
+    deletions: readonly Deletion[] = [],
+    node = 'n1',
+    claims: ReadonlyMap<string, Claim> = new Map(),
+  ) => {
     const pods = [...posts, ...deletions].map((each) => each.pod);
     for (const each of pods) if (!shown.has(each.metadata.name)) shown.set(each.metadata.name, each);
     evictor.start(
       node,
-      { posts, deletions, mayLeave: new Set(pods.map(({ metadata }) => metadata.uid)) },
+      { posts, deletions, mayLeave: new Set(pods.map(({ metadata }) => metadata.uid)), claims },
       stop.signal,
     );
     return settle();
@@ -132,7 +137,7 @@ describe('a request', () => {
   test('is not sent for a pod that a later plan does not want to leave any more', async () => {
     const { clock, evictor, start, client, memory, stop } = setUp(1);
     await start([post('first'), inLane('a')], [{ pod: pod('b'), gracePeriodSeconds: 1, retryIntervalMs: 1 }]);
-    evictor.start('n1', { posts: [], deletions: [], mayLeave: new Set() }, stop.signal);
+    evictor.start('n1', { posts: [], deletions: [], mayLeave: new Set(), claims: new Map() }, stop.signal);
     await clock.advance(1000);
     expect(names(client)).toEqual(['first']);
     expect([...memory.inFlight]).toEqual(['uid-first']);
@@ -311,6 +316,20 @@ describe('a lane', () => {
     await next().answer(ok);
     expect(memory.lane(lane).busy).toBeUndefined();
     expect(woken).toEqual(['n1', lane]);
+  });
+
+  test('of which a node wants less than before wakes those who stood back for it', async () => {
+    const { start, woken, memory } = setUp();
+    const claims = new Map([[lane, { age: '1', pods: 2 }]]);
+    await start([], [], 'n1', claims);
+    await start([], [], 'n1', claims);
+    expect(woken).toEqual([]);
+    await start([], [], 'n1', new Map([[lane, { age: '1', pods: 1 }]]));
+    expect(woken).toEqual([lane]);
+    expect(memory.lane(lane).claims.get('n1')?.pods).toBe(1);
+    await start([], [], 'n1');
+    expect(woken).toEqual([lane, lane]);
+    expect(memory.lane(lane).claims.size).toBe(0);
   });
 
   test('different lanes go side by side', async () => {

@@ -24,6 +24,8 @@ const closed: PodDisruptionBudget = {
   },
 };
 
+const node = { nodeName: 'n1', age: '' };
+
 function planAfter(refusal: Refusal, mayBeDeleted: boolean) {
   const memory = new LiveDrainMemory();
   // The retry is due again: neither the webhook nor the budget has let it go meanwhile.
@@ -35,7 +37,7 @@ function planAfter(refusal: Refusal, mayBeDeleted: boolean) {
     retryIntervalMs: 1000,
     heldUpBefore: false,
   };
-  return planEvictions({ candidates: [candidate], budgetsOf: () => [closed], memory, now: 2000 });
+  return planEvictions({ ...node, candidates: [candidate], budgetsOf: () => [closed], memory, now: 2000 });
 }
 
 describe('a pod that a webhook refused, under a closed budget', () => {
@@ -73,7 +75,7 @@ test('a pod whose retry is due stays named as held up while it is asked again', 
     retryIntervalMs: 1000,
     heldUpBefore: false,
   };
-  const plan = planEvictions({ candidates: [candidate], budgetsOf: () => [], memory, now: 2000 });
+  const plan = planEvictions({ ...node, candidates: [candidate], budgetsOf: () => [], memory, now: 2000 });
   expect(plan.posts).toMatchObject([{ pod: vm }]);
   expect(plan.obstacles.get('uid-vm-0')).toMatchObject({ cause: 'AdmissionDenied' });
 });
