@@ -124,7 +124,7 @@ class Round {
     const { memory } = this.#input;
     const lane = memory.lane(key);
     const candidates = unreadyFirst(queued.filter(({ pod }) => !memory.inFlight.has(pod.metadata.uid)));
-    this.#claim(key, candidates.length);
+    if (budgets.length === 1) this.#claim(key, candidates.length);
     const [budget] = budgets;
     const refusedBefore = budget === undefined || lane.refusedVersion === budget.metadata.resourceVersion;
     const open = budgets.length === 1 && !refusedBefore && !isStale(budget);
@@ -182,6 +182,8 @@ class Round {
     }
     if (proof) return this.#post(proof, key, true);
     if (early) return this.#wake(probe.nextAt);
+    // A probe that finds the budget open again takes a disruption like any other.
+    if (this.#claimedByElders(this.#input.memory.lane(key)) > 0) return;
     // Each pod in its turn: a budget may be closed for long, and no pod should collect refusals.
     const [longestUnasked] = candidates
       .filter((candidate) => !candidate.mayBeDeleted)

@@ -88,10 +88,13 @@ test.concurrent('under one budget, the node of the older maintenance is emptied 
   await Promise.all([bed.uncordon(younger), bed.uncordon(home)]);
   const elders = (await bed.api.podsOnNode(elder)).map(({ metadata }) => metadata.uid);
 
-  await bed.maintain(elder, {}, `${elder}-1`);
-  await bed.until(`${elder}-1`, 'its pods are held up', threeHeldUp);
+  // The younger one waits for the budget first: it is the age that counts.
+  await bed.maintain(elder, { suspend: true }, `${elder}-1`);
+  await bed.untilSaid(`${elder}-1`, 'Ready', 'False/Suspended');
   await bed.maintain(younger, {}, `${elder}-2`);
   await bed.until(`${elder}-2`, 'its pods are held up', threeHeldUp);
+  await bed.edit(`${elder}-1`, { suspend: false });
+  await bed.until(`${elder}-1`, 'its pods are held up', threeHeldUp);
   const patch = JSON.stringify({ spec: { minAvailable: 5 } });
   await bed.kubectl.run([
     'patch',

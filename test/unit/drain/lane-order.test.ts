@@ -70,6 +70,17 @@ describe('between nodes', () => {
     expect([...plan.waitsFor]).toEqual([lane]);
   });
 
+  test('the younger one leaves the probe of a closed budget to the older one', () => {
+    const memory = waiting();
+    expect(posted(planFor('n1', '2', two, {}, memory))).toEqual([]);
+    expect(posted(planFor('n2', '1', others, {}, memory))).toEqual(['x']);
+  });
+
+  test('the younger one has its pod refused nevertheless where it may be deleted then', () => {
+    const doomed = two.map((each) => ({ ...each, mayBeDeleted: true }));
+    expect(posted(planFor('n1', '2', doomed, {}, waiting()))).toEqual(['a']);
+  });
+
   test('the older one leaves nothing to the younger one', () => {
     expect(posted(planFor('n1', '1', two, { allowed: 1 }, waiting('2')))).toEqual(['a']);
   });
