@@ -361,6 +361,7 @@ describe('LeaderElector under any disturbance', () => {
         for (const { elector } of members) {
           elector.start();
         }
+        const restarting = new Set<LeaderElector>();
         const pass = async (ms: number): Promise<void> => {
           for (let passed = 0; passed < ms; passed += 250) {
             await clock.advance(250);
@@ -380,7 +381,10 @@ describe('LeaderElector under any disturbance', () => {
               process.delayMs = forMs / 4;
               break;
             case 'restart':
+              if (restarting.has(elector)) break;
+              restarting.add(elector);
               void elector.stop().then(() => {
+                restarting.delete(elector);
                 elector.start();
               });
               break;
