@@ -306,7 +306,7 @@ export const crdSchema = {
                     },
                   },
                   phase: { type: 'string', maxLength: 64 },
-                  deadline: { type: 'string', format: 'date-time' },
+                  since: { type: 'string', format: 'date-time' },
                 },
               },
             },

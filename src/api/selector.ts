@@ -79,3 +79,20 @@ function lookUp(labels: Labels, key: string): string | undefined {
   // A label may be called "constructor", which every object literal seems to have.
   return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
+
+/** The selector as the query parameter `labelSelector`. One without requirements selects everything. */
+export function formatSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const equal = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
+  return [...equal, ...matchExpressions.map(formatRequirement)].join(',');
+}
+
+function formatRequirement({ key, operator, values = [] }: LabelSelectorRequirement): string {
+  switch (operator) {
+    case 'Exists':
+      return key;
+    case 'DoesNotExist':
+      return `!${key}`;
+    default:
+      return `${key} ${operator.toLowerCase()} (${values.join(',')})`;
+  }
+}

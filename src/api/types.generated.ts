@@ -413,9 +413,10 @@ export interface VolumeMove {
    */
   phase?: string;
   /**
-   * When the present phase has lasted too long; absent while the pod has not been deleted.
+   * From when the time of the phase counts: the end of the pod's grace period, or the moment at which
+   * its volumes were detached. Absent while the pod has not been deleted.
    */
-  deadline?: string;
+  since?: string;
 }
 /**
  * The pod that leaves.

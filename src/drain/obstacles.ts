@@ -24,6 +24,11 @@ export function severalBudgets(keys: readonly string[]): Obstacle {
   };
 }
 
+/** Without knowing its volumes nobody could follow them once the pod is gone. */
+export function unknownVolumes(problem: string): Obstacle {
+  return { cause: 'ApiError', message: `its volumes could not be looked up: ${problem}` };
+}
+
 /** The obstacle that an answer of the eviction API (or of a deletion) stands for. */
 export function obstacleOf(refusal: Refusal): Obstacle {
   switch (refusal.kind) {

@@ -1,5 +1,14 @@
 import { maintenanceAnnotation, scaleDownDisabledAnnotation, doNotDisruptAnnotation } from '../api/names.ts';
-import type { KubeObject, Node, ObjectMeta, Pod, PodDisruptionBudget } from './types.ts';
+import type {
+  KubeObject,
+  Node,
+  ObjectMeta,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  VolumeAttachment,
+  Workload,
+} from './types.ts';
 
 // What is kept of an object in memory. A field that is added to types.ts has to be added here.
 
@@ -25,8 +34,15 @@ export function trimNode(node: Node): Node {
       conditions: (node.status?.conditions ?? [])
         .filter(({ type }) => nodeConditionsOfInterest.has(type))
         .map(({ lastHeartbeatTime: _, ...condition }) => condition),
+      ...volumesAttached(node),
     },
   };
+}
+
+/** Of nodes that are in maintenance only: nobody asks for those of the others. */
+function volumesAttached({ metadata, status }: Node): Pick<NonNullable<Node['status']>, 'volumesAttached'> {
+  if (metadata.annotations?.[maintenanceAnnotation] === undefined || !status?.volumesAttached) return {};
+  return { volumesAttached: status.volumesAttached.map(({ name }) => ({ name })) };
 }
 
 export function trimPod(pod: Pod): Pod {
@@ -38,14 +54,23 @@ export function trimPod(pod: Pod): Pod {
       ...(terminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds }),
       ...(priority === undefined ? {} : { priority }),
       volumes: (volumes ?? [])
-        .filter(({ emptyDir }) => emptyDir !== undefined)
-        .map(({ name }) => ({ name, emptyDir: {} })),
+        .filter(
+          ({ emptyDir, persistentVolumeClaim, ephemeral }) => emptyDir ?? persistentVolumeClaim ?? ephemeral,
+        )
+        .map(({ name, emptyDir, persistentVolumeClaim, ephemeral }) => ({
+          name,
+          ...(emptyDir ? { emptyDir: {} } : {}),
+          ...(ephemeral ? { ephemeral: {} } : {}),
+          ...(persistentVolumeClaim
+            ? { persistentVolumeClaim: { claimName: persistentVolumeClaim.claimName } }
+            : {}),
+        })),
     },
     status: {
       ...(pod.status?.phase === undefined ? {} : { phase: pod.status.phase }),
       conditions: (pod.status?.conditions ?? [])
-        .filter(({ type }) => type === 'Ready')
-        .map(({ type, status }) => ({ type, status })),
+        .filter(({ type }) => type === 'Ready' || type === 'PodScheduled')
+        .map(({ type, status, reason }) => ({ type, status, ...(reason === undefined ? {} : { reason }) })),
     },
   };
 }
@@ -71,6 +96,36 @@ export function trimBudget({ metadata, spec, status }: PodDisruptionBudget): Pod
       ...(expectedPods === undefined ? {} : { expectedPods }),
       ...(disruptedPods === undefined ? {} : { disruptedPods }),
     },
+  };
+}
+
+export function trimAttachment({ metadata, spec, status }: VolumeAttachment): VolumeAttachment {
+  const { persistentVolumeName } = spec.source;
+  return {
+    metadata: trimMetadata(metadata, []),
+    spec: {
+      attacher: spec.attacher,
+      nodeName: spec.nodeName,
+      source: persistentVolumeName === undefined ? {} : { persistentVolumeName },
+    },
+    ...(status ? { status: { attached: status.attached } } : {}),
+  };
+}
+
+export function trimClaim({ metadata }: PersistentVolumeClaim): PersistentVolumeClaim {
+  return { metadata: trimMetadata(metadata, []) };
+}
+
+export function trimWorkload({ metadata, spec, status }: Workload): Workload {
+  const { selector, replicas, ordinals } = spec;
+  return {
+    metadata: trimMetadata(metadata, []),
+    spec: {
+      ...(selector ? { selector } : {}),
+      ...(replicas === undefined ? {} : { replicas }),
+      ...(ordinals ? { ordinals } : {}),
+    },
+    status: { conditions: (status?.conditions ?? []).map(({ type, status: is }) => ({ type, status: is })) },
   };
 }
 

@@ -48,12 +48,19 @@ export interface Taint {
 
 export interface Node extends KubeObject {
   readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
-  readonly status?: { readonly conditions?: readonly Condition[] };
+  readonly status?: {
+    readonly conditions?: readonly Condition[];
+    /** Kept for nodes that haulout holds only. */
+    readonly volumesAttached?: readonly { readonly name: string }[];
+  };
 }
 
 export interface Volume {
   readonly name: string;
   readonly emptyDir?: object;
+  readonly persistentVolumeClaim?: { readonly claimName: string };
+  /** A generic ephemeral volume: its claim is made for the pod and ends with it. */
+  readonly ephemeral?: object;
 }
 
 export interface Pod extends KubeObject {
@@ -92,6 +99,54 @@ export interface PodDisruptionBudget extends KubeObject {
     readonly expectedPods?: number;
     readonly disruptedPods?: Readonly<Record<string, string>>;
   };
+}
+
+export interface PersistentVolumeClaim extends KubeObject {
+  readonly spec?: { readonly volumeName?: string };
+}
+
+export interface PersistentVolume extends KubeObject {
+  readonly spec: {
+    readonly accessModes?: readonly string[];
+    readonly csi?: { readonly driver: string; readonly volumeHandle: string };
+    readonly iscsi?: { readonly targetPortal: string; readonly iqn: string; readonly lun: number };
+    readonly fc?: {
+      readonly targetWWNs?: readonly string[];
+      readonly lun?: number;
+      readonly wwids?: readonly string[];
+    };
+    /** In-tree volumes that a CSI driver attaches. */
+    readonly awsElasticBlockStore?: { readonly volumeID: string };
+    readonly azureDisk?: { readonly diskURI: string };
+    readonly cinder?: { readonly volumeID: string };
+    readonly gcePersistentDisk?: { readonly pdName: string };
+    readonly portworxVolume?: { readonly volumeID: string };
+    readonly vsphereVolume?: { readonly volumePath: string };
+  };
+}
+
+export interface CsiDriver extends KubeObject {
+  readonly spec: { readonly attachRequired?: boolean };
+}
+
+export interface VolumeAttachment extends KubeObject {
+  readonly spec: {
+    readonly attacher: string;
+    readonly nodeName: string;
+    /** A volume written into a pod itself has no PersistentVolume. */
+    readonly source: { readonly persistentVolumeName?: string };
+  };
+  readonly status?: { readonly attached: boolean };
+}
+
+/** What is read of a StatefulSet, ReplicaSet or Job: which pods are its own, and whether it will make more. */
+export interface Workload extends KubeObject {
+  readonly spec: {
+    readonly selector?: LabelSelector;
+    readonly replicas?: number;
+    readonly ordinals?: { readonly start?: number };
+  };
+  readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
 /** metav1.Status: the body of every error answer of the API server. */

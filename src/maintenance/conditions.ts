@@ -1,7 +1,14 @@
 import type { NodeMaintenanceStatus, StatusCondition } from '../api/types.generated.ts';
 import { timestamp } from './drain-clock.ts';
 
-export type ConditionType = 'Ready' | 'Cordoned' | 'Drained' | 'DrainBlocked' | 'Reconciling' | 'Stalled';
+export type ConditionType =
+  | 'Ready'
+  | 'Cordoned'
+  | 'Drained'
+  | 'VolumesDetached'
+  | 'DrainBlocked'
+  | 'Reconciling'
+  | 'Stalled';
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
 /** Status, reason and message. */

@@ -66,6 +66,9 @@ export class Controller {
       context,
       onPod: (nodeName, old, now) => this.#podChanged(nodeName, old, now),
       onBudget: (old, now) => this.#budgetChanged(old, now),
+      onVolumes: (nodeName) => {
+        if (this.#pods.nodeNames.includes(nodeName)) this.#queue.addAfter(nodeName, gatherMs);
+      },
       onAll: () => this.#pods.nodeNames.forEach((nodeName) => this.#queue.addAfter(nodeName, gatherMs)),
     });
     this.#evictor = new Evictor({
@@ -91,6 +94,7 @@ export class Controller {
       evictor: this.#evictor,
       snapshot: (nodeName) => this.#snapshot(nodeName),
       watchPods: (nodeName, wanted) => this.#pods.want(nodeName, wanted),
+      followMoves: (nodeName, moves) => this.#pods.follow(nodeName, moves),
       waitFor: (nodeName, lanes) => this.#waitFor(nodeName, lanes),
       emit: (event, node, nodeName) => emitEvent(options.recorder, event, node, nodeName),
       wakeAfter: (nodeName, delayMs) => this.#queue.addAfter(nodeName, delayMs),
@@ -149,6 +153,7 @@ export class Controller {
       maintenances: caches.maintenances.byIndex('node', nodeName).toSorted(byCreation),
       pods: this.#pods.pods(nodeName),
       budgetsOf: (pod) => this.#pods.budgetsOf(pod),
+      volumes: this.#pods.volumes,
       daemonSetExists: (uid, namespace, name) => this.#pods.daemonSetExists(uid, namespace, name),
       admitted: this.#turns.admits(nodeName),
       self,

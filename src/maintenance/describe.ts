@@ -1,6 +1,7 @@
 import type { NodeMaintenance } from '../api/types.generated.ts';
 import { type ConditionType, type SaidCondition, type WantedCondition, findCondition } from './conditions.ts';
 import { blockedWords, drainedMessage, drainedWords, left } from './drain-words.ts';
+import { detachedWords, movesPart } from './volume-words.ts';
 import { type StatusFacts, isLettingGo } from './status.ts';
 
 // The words of the status: phase, conditions, reasons and messages. docs/conditions.md lists the reasons.
@@ -25,6 +26,8 @@ interface Words {
   readonly ready: SaidCondition;
   readonly cordoned: SaidCondition;
   readonly drained: SaidCondition;
+  /** Says what Drained says, unless given. */
+  readonly detached?: SaidCondition;
   readonly blocked?: SaidCondition;
   /** Reason and message come from Ready. */
   readonly reconciling?: boolean;
@@ -41,6 +44,7 @@ export function describe(facts: StatusFacts): Description {
       condition('Ready', words.ready),
       condition('Cordoned', words.cordoned),
       condition('Drained', words.drained),
+      condition('VolumesDetached', words.detached ?? words.drained),
       condition('DrainBlocked', words.blocked ?? ['False', 'NotBlocked', 'no pod is held up']),
       ...(words.reconciling ? [condition('Reconciling', ['True', readyReason, readyMessage])] : []),
       ...(words.stalled === undefined ? [] : [condition('Stalled', ['True', words.stalled, readyMessage])]),
@@ -205,7 +209,8 @@ function evacuating(facts: StatusFacts): Words {
   }
   const drained = drainedWords(drain);
   const blocked = blockedWords(drain);
-  const base = { cordoned, drained, ...(blocked ? { blocked } : {}) };
+  const detached = detachedWords(drain);
+  const base = { cordoned, drained, detached, ...(blocked ? { blocked } : {}) };
   if (invalid !== undefined) {
     return {
       ...base,
@@ -219,7 +224,9 @@ function evacuating(facts: StatusFacts): Words {
     const message = `gave up: ${failure.message}; ${left(drain)}. Node ${stance.spec.nodeName} stays cordoned; an edit of spec.drain, suspend or nodeDrainPolicy begins again`;
     return { ...base, phase: 'Failed', ready: ['False', 'DrainFailed', message], stalled: 'DrainFailed' };
   }
-  if (drain.view.remaining.length === 0 && settled) {
+  const { leftovers } = drain;
+  const released = leftovers.names.length === 0 || leftovers.timedOut;
+  if (drain.view.remaining.length === 0 && released && settled) {
     return { ...base, phase: 'UnderMaintenance', ready: ['True', 'Drained', drainedMessage(drain)] };
   }
   const phase = settled ? 'Draining' : unsettledPhase(facts);
@@ -235,7 +242,7 @@ function evacuating(facts: StatusFacts): Words {
   return {
     ...base,
     phase,
-    ready: ['False', reason, `${left(drain)}${blocked ? `. ${blocked[2]}` : ''}`],
+    ready: ['False', reason, `${left(drain)}${movesPart(drain)}${blocked ? `. ${blocked[2]}` : ''}`],
     reconciling: true,
   };
 }

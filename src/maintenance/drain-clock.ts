@@ -1,5 +1,8 @@
 import type { DrainStatus } from '../api/types.generated.ts';
 import type { EffectiveSpec } from '../api/defaults.ts';
+import { timestamp } from '../runtime/timestamp.ts';
+
+export { timestamp };
 
 /** The times of a drain, as they are kept in status: a restart goes on with them. */
 export interface DrainTimes {
@@ -88,9 +91,4 @@ function fail(times: DrainTimes, { timeouts, specHash, now }: DrainClockInput): 
   const message = `pods were left when timeoutSeconds (${timeouts.timeoutSeconds ?? 0} s of active draining) was over`;
   const failure = { time: timestamp(now), reason: 'DeadlineExceeded', message, specHash };
   return { times: { ...pause(times, now), failure }, deadline: undefined, overdue: true, active: false };
-}
-
-/** RFC 3339 in whole seconds, as metav1.Time prints it. */
-export function timestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }

@@ -1,6 +1,8 @@
 import type { SaidCondition } from './conditions.ts';
 import { podName } from './pods.ts';
 import type { DrainFacts } from './status.ts';
+import { stillAttached } from './volume-words.ts';
+import { count, names } from './words.ts';
 
 // What the status says about pods.
 
@@ -28,14 +30,14 @@ export function drainedWords({ view }: DrainFacts): SaidCondition {
 }
 
 /** Ready's message when all that has to leave has left. */
-export function drainedMessage({ stance, view, gone }: DrainFacts): string {
+export function drainedMessage({ stance, view, gone, leftovers }: DrainFacts): string {
   const kept =
     view.kept.length > 0 ? `; left alone as podSelector or Skip says: ${names(view.kept.map(podName))}` : '';
   const abandoned =
     view.abandoned.length > 0
       ? `; no longer waited for, because the node is not Ready: ${names(view.abandoned.map(podName))}`
       : '';
-  return `node ${stance.spec.nodeName} is drained, ${count(gone, 'pod')} gone${kept}${abandoned}`;
+  return `node ${stance.spec.nodeName} is drained, ${count(gone, 'pod')} gone${kept}${abandoned}${stillAttached(leftovers)}`;
 }
 
 /** Condition DrainBlocked; `undefined` when no pod is held up. */
@@ -57,14 +59,4 @@ export function left({ view, gone }: DrainFacts): string {
   const remaining = view.remaining.length;
   const terminating = view.terminating > 0 ? `, ${view.terminating} of them terminating` : '';
   return `${gone} of ${count(gone + remaining, 'pod')} gone, ${remaining} left${terminating}`;
-}
-
-/** Three at most, so that a line stays a line. */
-function names(all: readonly string[]): string {
-  const shown = all.toSorted().slice(0, 3).join(', ');
-  return all.length > 3 ? `${shown} and ${all.length - 3} more` : shown;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

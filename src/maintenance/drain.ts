@@ -6,10 +6,19 @@ import { type PodView, viewPods } from './pods.ts';
 import type { Plan, Snapshot, Tally } from './snapshot.ts';
 import type { Stance } from './stance.ts';
 import type { DrainFacts } from './status.ts';
+import { findLeftovers, followVolumes } from './volumes.ts';
 
 type DrainActions = Pick<
   Plan,
-  'posts' | 'deletions' | 'mayLeave' | 'claims' | 'watchPods' | 'waitsFor' | 'tallies' | 'heldUpSince'
+  | 'posts'
+  | 'deletions'
+  | 'mayLeave'
+  | 'claims'
+  | 'watchPods'
+  | 'moves'
+  | 'waitsFor'
+  | 'tallies'
+  | 'heldUpSince'
 >;
 
 /** The part of a plan that is about pods. */
@@ -30,6 +39,7 @@ const nothing: DrainActions = {
   mayLeave: new Set(),
   claims: new Map(),
   watchPods: false,
+  moves: [],
   waitsFor: new Set(),
   tallies: new Map(),
   heldUpSince: new Map(),
@@ -57,7 +67,8 @@ export function planDrain(
   const view = (stance: Stance) => viewPods(stance, pods, node, daemonSetExists, now);
   const active = stances.map((stance) => evacuator(stance, view(stance), node, now));
   const all = [...active, ...silent.map((stance) => evacuator(stance, view(stance), node, now))];
-  const evacuation = planEvacuation(snapshot, all);
+  const volumes = followVolumes(snapshot, node, pods, active);
+  const evacuation = planEvacuation(snapshot, all, volumes);
   const lists = active.map((each) => ({ each, ...blockersOf(snapshot, node, all, each, evacuation) }));
   const tallies = new Map(
     active.map((each) => [each.stance.maintenance.metadata.uid, tallyOf(snapshot, each)] as const),
@@ -65,7 +76,10 @@ export function planDrain(
   const facts = new Map(
     lists.map(({ each, blockers }) => {
       const tally = tallies.get(each.stance.maintenance.metadata.uid);
-      return [each.stance, { ...each, blockers, gone: tally ? goneCount(snapshot, tally) : 0 }] as const;
+      const { moves } = evacuation;
+      const leftovers = findLeftovers(each, volumes);
+      const gone = tally ? goneCount(snapshot, tally) : 0;
+      return [each.stance, { ...each, blockers, gone, moves, leftovers }] as const;
     }),
   );
   // A process that took over now could not know who had left before it came.
@@ -78,6 +92,7 @@ export function planDrain(
       mayLeave: cordoned ? evacuation.mayLeave : new Set(),
       claims: cordoned && counted ? evacuation.claims : new Map(),
       watchPods: true,
+      moves: evacuation.moves,
       waitsFor: evacuation.waitsFor,
       tallies,
       heldUpSince: rememberBlockers(lists.flatMap(({ blockers }) => blockers)),
@@ -87,6 +102,9 @@ export function planDrain(
       evacuation.nextDeletionAt,
       ...active.flatMap(({ clock, view: { nextAbandonedAt } }) => [clock.deadline, nextAbandonedAt]),
       ...lists.map(({ nextStuckAt }) => nextStuckAt),
+      ...evacuation.moves.map(({ deadline }) => deadline),
+      ...volumes.orphans.map(({ deadline }) => deadline),
+      ...[...facts.values()].map(({ leftovers }) => leftovers.nextAt),
     ],
     wakeAtMonotonic: evacuation.wakeAt,
   };

@@ -1,13 +1,15 @@
-import { type EvictionPlan, type Candidate, planEvictions } from '../drain/evictions.ts';
+import { type Candidate, planEvictions } from '../drain/evictions.ts';
 import { consentsToEviction, isTerminating } from '../drain/filters.ts';
 import type { Obstacle } from '../drain/obstacles.ts';
 import { protectedFrom } from '../drain/obstacles.ts';
 import type { Pod } from '../kube/types.ts';
+import { type PacedPlan, planAtPace } from '../volumes/lanes.ts';
 import type { DrainClock } from './drain-clock.ts';
 import { ageOf, whoseTurn } from './order.ts';
 import { type PodView, comparePods } from './pods.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Stance } from './stance.ts';
+import type { VolumePart } from './volumes.ts';
 
 /** A maintenance that evacuates, with its view of the pods and of the time. */
 export interface Evacuator {
@@ -16,7 +18,7 @@ export interface Evacuator {
   readonly clock: DrainClock;
 }
 
-export interface Evacuation extends EvictionPlan {
+export interface Evacuation extends PacedPlan {
   /** UIDs of the pods that may be asked to leave now, those that are underway included. */
   readonly mayLeave: ReadonlySet<string>;
   /** Wall-clock milliseconds at which a pod's budget will have refused it for long enough to be deleted. */
@@ -27,7 +29,11 @@ export interface Evacuation extends EvictionPlan {
  * Which pods of the node go now. A pod is evicted when an active maintenance selects it; whatever goes past a
  * protection needs every maintenance that evacuates the node, suspended ones included.
  */
-export function planEvacuation(snapshot: Snapshot, evacuators: readonly Evacuator[]): Evacuation {
+export function planEvacuation(
+  snapshot: Snapshot,
+  evacuators: readonly Evacuator[],
+  volumes: VolumePart,
+): Evacuation {
   const pods = (snapshot.pods ?? []).filter((pod) => !isTerminating(pod)).toSorted(comparePods);
   const objections = new Map<string, Obstacle>();
   const candidates: Candidate[] = [];
@@ -55,7 +61,17 @@ export function planEvacuation(snapshot: Snapshot, evacuators: readonly Evacuato
   const { budgetsOf, memory, monotonic: now, nodeName } = snapshot;
   const going = whoseTurn(snapshot, candidates, evacuators);
   const age = ageOf(evacuators);
-  const plan = planEvictions({ nodeName, age, candidates: going, budgetsOf, memory, now });
+  const plan = planAtPace({
+    candidates: going,
+    planEvictions: (those) => planEvictions({ nodeName, age, candidates: those, budgetsOf, memory, now }),
+    pods: snapshot.pods ?? [],
+    volumesOf: (pod) => snapshot.volumes.volumesOf(pod),
+    moves: volumes.moves,
+    orphans: volumes.orphans,
+    isAsked: (uid) => memory.inFlight.has(uid) || memory.accepted.has(uid),
+    maxConcurrent: volumes.maxConcurrent,
+    now: snapshot.now,
+  });
   return {
     ...plan,
     mayLeave: new Set(going.map(({ pod }) => pod.metadata.uid)),

@@ -7,12 +7,16 @@ import { daemonSetOf } from '../drain/filters.ts';
 import { BudgetIndex } from '../drain/budget-index.ts';
 import { DaemonSetRegister } from './daemon-set-register.ts';
 import { type ReflectorContext, type RunningReflector, lastSeen } from './caches.ts';
+import { VolumeWatches } from './volume-watches.ts';
+import type { Move, VolumeFacts } from '../volumes/moves.ts';
 
 export interface PodWatchesOptions {
   readonly client: Client;
   readonly context: ReflectorContext;
   readonly onPod: (nodeName: string, old: Pod | undefined, now: Pod | undefined) => void;
   readonly onBudget: (old: PodDisruptionBudget | undefined, now: PodDisruptionBudget | undefined) => void;
+  /** Something about the volumes of a node changed; it may be a node that is not being emptied. */
+  readonly onVolumes: (nodeName: string) => void;
   /** Something that all draining nodes depend on changed, or is known for the first time. */
   readonly onAll: () => void;
 }
@@ -27,6 +31,7 @@ interface PodWatch {
 interface Shared {
   readonly budgets: BudgetIndex;
   readonly daemonSets: DaemonSetRegister;
+  readonly volumes: VolumeWatches;
   readonly budgetReflector: RunningReflector;
   readonly daemonSetReflector: RunningReflector;
 }
@@ -57,6 +62,7 @@ export class PodWatches {
     }
     const watch = this.#nodes.get(nodeName);
     this.#nodes.delete(nodeName);
+    this.#shared?.volumes.follow(nodeName, []);
     if (watch) this.#stop(watch.reflector);
     if (this.#nodes.size === 0) this.#stopShared();
   }
@@ -86,6 +92,15 @@ export class PodWatches {
     return this.#shared?.budgets.select(pod) ?? [];
   }
 
+  get volumes(): VolumeFacts {
+    return this.#shared?.volumes.facts ?? noVolumes;
+  }
+
+  /** Pods of this node whose volumes are on the move. */
+  follow(nodeName: string, moves: readonly Move[]): void {
+    if (this.#nodes.has(nodeName)) this.#shared?.volumes.follow(nodeName, moves);
+  }
+
   daemonSetExists(uid: string, namespace: string, name: string): boolean {
     return this.#shared?.daemonSets.exists(uid, namespace, name) ?? true;
   }
@@ -98,25 +113,32 @@ export class PodWatches {
       ...lastSeen('pods', pods),
       ...lastSeen('poddisruptionbudgets', budgets),
       ...lastSeen('daemonsets', daemonSets),
+      ...(this.#shared?.volumes.lastSeen() ?? []),
     ];
   }
 
   #sharedReflectors(): readonly RunningReflector[] {
-    return this.#shared ? [this.#shared.budgetReflector, this.#shared.daemonSetReflector] : [];
+    if (!this.#shared) return [];
+    const { budgetReflector, daemonSetReflector, volumes } = this.#shared;
+    return [budgetReflector, daemonSetReflector, ...volumes.reflectors];
   }
 
   async stop(): Promise<void> {
     const reflectors = [...this.#nodes.values()].map(({ reflector }) => reflector);
     const shared = this.#sharedReflectors();
+    const volumes = this.#shared?.volumes;
     this.#nodes.clear();
     this.#shared = undefined;
-    await Promise.all([...reflectors, ...shared].map((reflector) => reflector.stop()));
+    await Promise.all([volumes?.stop(), ...[...reflectors, ...shared].map((reflector) => reflector.stop())]);
   }
 
   #start(nodeName: string): PodWatch {
     const { client, context, onPod, onAll } = this.#options;
     const store = new Store<Pod>({ trim: trimPod, ...context.store });
-    store.onChange((old, now) => onPod(nodeName, old, now));
+    store.onChange((old, now) => {
+      if (old && old.metadata.uid !== now?.metadata.uid) this.#shared?.volumes.podGone(old);
+      onPod(nodeName, old, now);
+    });
     const query = { fieldSelector: `spec.nodeName=${nodeName}` };
     const reflector = new Reflector<Pod>({
       ...context.reflector('pods'),
@@ -131,7 +153,7 @@ export class PodWatches {
   }
 
   #startShared(): Shared {
-    const { client, context, onBudget, onAll } = this.#options;
+    const { client, context, onBudget, onVolumes, onAll } = this.#options;
     const budgetStore = new Store<PodDisruptionBudget>({ trim: trimBudget, ...context.store });
     const budgets = new BudgetIndex(budgetStore);
     budgetStore.onChange(onBudget);
@@ -155,15 +177,17 @@ export class PodWatches {
       path: '/apis/apps/v1/daemonsets',
       metadataOnly: true,
     });
-    for (const reflector of [budgetReflector, daemonSetReflector]) {
+    const volumes = new VolumeWatches(client, context, onVolumes);
+    for (const reflector of [budgetReflector, daemonSetReflector, ...volumes.reflectors]) {
       reflector.start();
       void reflector.synced.then(onAll, () => undefined);
     }
-    return { budgets, daemonSets, budgetReflector, daemonSetReflector };
+    return { budgets, daemonSets, volumes, budgetReflector, daemonSetReflector };
   }
 
   #stopShared(): void {
     for (const reflector of this.#sharedReflectors()) this.#stop(reflector);
+    void this.#shared?.volumes.stop();
     this.#shared = undefined;
   }
 
@@ -172,3 +196,10 @@ export class PodWatches {
     void reflector.stop();
   }
 }
+
+/** Without a node that is being emptied nobody asks. */
+const noVolumes: VolumeFacts = {
+  volumesOf: () => ({ kind: 'unknown', problem: undefined }),
+  attachments: { toNode: () => [], ofVolume: () => [] },
+  successionOf: () => undefined,
+};

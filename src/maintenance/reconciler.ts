@@ -25,6 +25,8 @@ export interface ReconcilerOptions {
   readonly snapshot: (nodeName: string) => Snapshot;
   /** Starts or ends the watch of a node's pods. */
   readonly watchPods: (nodeName: string, wanted: boolean) => void;
+  /** Whose volumes are on the move from this node. */
+  readonly followMoves: (nodeName: string, moves: Plan['moves']) => void;
   /** Which budgets' changes this node has to hear of. */
   readonly waitFor: (nodeName: string, lanes: ReadonlySet<string>) => void;
   readonly emit: (event: EventNote, node: Node | undefined, nodeName: string) => void;
@@ -62,13 +64,14 @@ export class Reconciler {
   }
 
   async reconcile(nodeName: string, signal: AbortSignal): Promise<void> {
-    const { memory, evictor, watchPods, waitFor, wakeAfter } = this.#options;
+    const { memory, evictor, watchPods, followMoves, waitFor, wakeAfter } = this.#options;
     const snapshot = this.#options.snapshot(nodeName);
     const work = plan(snapshot);
     const notes = memory.of(nodeName);
     notes.tallies = work.tallies;
     notes.heldUpSince = work.heldUpSince;
     watchPods(nodeName, work.watchPods);
+    followMoves(nodeName, work.moves);
     waitFor(nodeName, work.waitsFor);
     // First of all and before any wait: these rest on what the snapshot said of budgets and of other nodes' lanes.
     evictor.start(nodeName, work, signal);

@@ -6,6 +6,7 @@ import type { Node, Pod, PodDisruptionBudget } from '../kube/types.ts';
 import type { NodeCondition } from '../node/conditions.ts';
 import type { NodePatch } from '../node/patch.ts';
 import type { NodeRecord } from '../node/record.ts';
+import type { Move, VolumeFacts } from '../volumes/moves.ts';
 
 /** All that the plan for one node may know. Plain data and pure look-ups, taken at one moment. */
 export interface Snapshot {
@@ -21,6 +22,7 @@ export interface Snapshot {
   readonly pods: readonly Pod[] | undefined;
   readonly budgetsOf: (pod: Pod) => readonly PodDisruptionBudget[];
   readonly daemonSetExists: DaemonSetExists;
+  readonly volumes: VolumeFacts;
   /** The node is out of service already, or may be taken out now. */
   readonly admitted: boolean;
   /** The pod that this process runs in. */
@@ -104,6 +106,8 @@ export interface Plan {
   readonly verifyHolders: readonly { readonly name: string; readonly uid: string }[];
   /** Pods of the node have to be watched. */
   readonly watchPods: boolean;
+  /** Pods whose volumes are on the move: their successors and attachments matter to this node. */
+  readonly moves: readonly Move[];
   /** Budgets (or combinations of them) whose change this node waits for. */
   readonly waitsFor: ReadonlySet<string>;
   /** Milliseconds from now after which the plan has to be made again. */

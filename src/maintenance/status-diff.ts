@@ -15,7 +15,9 @@ export function isUrgent(a: NodeMaintenanceStatus | undefined, b: NodeMaintenanc
 
 function essence({ observedGeneration, phase, startTime, node, drain, conditions }: NodeMaintenanceStatus) {
   const flips = (conditions ?? []).map(({ type, status }) => `${type}=${status}`);
-  const { startTime: drainStart, completionTime, activeSeconds, failure } = drain ?? {};
+  const { startTime: drainStart, completionTime, activeSeconds, failure, volumes = [] } = drain ?? {};
+  // The next pod waits until its move is noted.
+  const moving = volumes.map(({ pod }) => pod.uid);
   return {
     observedGeneration,
     phase,
@@ -26,6 +28,7 @@ function essence({ observedGeneration, phase, startTime, node, drain, conditions
     completionTime,
     activeSeconds,
     failure,
+    moving,
   };
 }
 

@@ -6,6 +6,8 @@ import { describe } from './describe.ts';
 import { timestamp } from './drain-clock.ts';
 import type { Evacuator } from './evacuation.ts';
 import type { Stance } from './stance.ts';
+import type { Leftovers } from './volumes.ts';
+import type { Move } from '../volumes/moves.ts';
 
 /** The facts from which a status is made. */
 export interface StatusFacts {
@@ -30,9 +32,15 @@ export interface DrainFacts extends Evacuator {
   readonly blockers: readonly Blocker[];
   /** Pods that had to leave and are gone. */
   readonly gone: number;
+  /** Pods whose volumes are on the move, and those that took too long. */
+  readonly moves: readonly Move[];
+  /** What is still attached and has to be detached. */
+  readonly leftovers: Leftovers;
 }
 
 const longestBlockerList = 10;
+// As the CRD limits it; a node has room for far fewer volumes.
+const longestMoveList = 1_000;
 
 /** The status that says what the facts are; as long as they stay the same it is the same to the letter. */
 export function computeStatus(facts: StatusFacts): NodeMaintenanceStatus {
@@ -96,7 +104,7 @@ function drainStatus({ stance, drain }: StatusFacts, sameNode: boolean): NodeMai
   // What was done on another node of the same name says nothing about this one.
   const previous = sameNode ? stance.maintenance.status?.drain : undefined;
   if (!drain) return stance.evacuates || stance.kind === 'restoring' ? previous : undefined;
-  const { view, clock, gone } = drain;
+  const { view, clock, gone, moves } = drain;
   const remaining = view.remaining.length;
   const total = gone + remaining;
   const ignored = view.staying + view.kept.length + view.abandoned.length;
@@ -104,5 +112,8 @@ function drainStatus({ stance, drain }: StatusFacts, sameNode: boolean): NodeMai
     ...clock.times,
     pods: { total, gone, remaining, terminating: view.terminating, ignored },
     progress: `${gone}/${total}`,
+    ...(moves.length > 0
+      ? { volumes: moves.slice(0, longestMoveList).map(({ deadline: _, ...move }) => move) }
+      : {}),
   };
 }

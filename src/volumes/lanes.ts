@@ -1,0 +1,137 @@
+import type { MovingVolume } from '../api/types.generated.ts';
+import type { Candidate, EvictionPlan } from '../drain/evictions.ts';
+import { type Obstacle, unknownVolumes } from '../drain/obstacles.ts';
+import type { Pod } from '../kube/types.ts';
+import { compareText } from '../runtime/compare.ts';
+import {
+  type Move,
+  type Orphan,
+  type PodVolumes,
+  beginMove,
+  driversOf,
+  isPending,
+  isUnderway,
+} from './moves.ts';
+
+export interface PaceInput {
+  readonly candidates: readonly Candidate[];
+  /** Decides about pods as if none of them had volumes. */
+  readonly planEvictions: (candidates: readonly Candidate[]) => EvictionPlan;
+  readonly pods: readonly Pod[];
+  readonly volumesOf: (pod: Pod) => PodVolumes;
+  /** All moves that status knows, as they stand now. */
+  readonly moves: readonly Move[];
+  readonly orphans: readonly Orphan[];
+  /** The pod was asked to leave, and what came of it is not known or not seen yet. */
+  readonly isAsked: (uid: string) => boolean;
+  readonly maxConcurrent: number;
+  /** Wall-clock milliseconds. */
+  readonly now: number;
+}
+
+export interface PacedPlan extends EvictionPlan {
+  /** For status. A pod is asked to leave only when status has its move already. */
+  readonly moves: readonly Move[];
+}
+
+/**
+ * Lets pods with volumes go at a pace: of each driver at most `maxConcurrent` are on the move, highest priority first.
+ * Pods without volumes pass; a pod that cannot leave (its budget says no) holds no place.
+ */
+export function planAtPace(input: PaceInput): PacedPlan {
+  const known = new Map<string, readonly MovingVolume[]>();
+  const unknown = new Map<string, Obstacle>();
+  for (const { pod } of input.candidates) {
+    const volumes = input.volumesOf(pod);
+    if (volumes.kind === 'known') known.set(pod.metadata.uid, volumes.volumes);
+    else if (volumes.problem !== undefined) unknown.set(pod.metadata.uid, unknownVolumes(volumes.problem));
+  }
+  const lanes = new Lanes(input, known);
+  let candidates = input.candidates.filter(({ pod }) => known.has(pod.metadata.uid));
+  const obstacles = new Map(unknown);
+  for (;;) {
+    const plan = input.planEvictions(candidates);
+    const chosen = lanes.choose([...plan.posts, ...plan.deletions].map(({ pod }) => pod));
+    for (const [uid, obstacle] of plan.obstacles) obstacles.set(uid, obstacle);
+    if (chosen.without.size === 0) return chosen.paced(plan, obstacles);
+    // Whoever has no place must not take up what the budget allows others.
+    candidates = candidates.filter(({ pod }) => !chosen.without.has(pod.metadata.uid));
+  }
+}
+
+class Lanes {
+  readonly #input: PaceInput;
+  readonly #known: ReadonlyMap<string, readonly MovingVolume[]>;
+  /** In status, and not asked to leave yet, by UID of the pod. */
+  readonly #announced: ReadonlyMap<string, Move>;
+  readonly #lasting: readonly Move[];
+
+  constructor(input: PaceInput, known: ReadonlyMap<string, readonly MovingVolume[]>) {
+    const { moves, pods, isAsked } = input;
+    const announced = moves.filter((move) => isPending(move, pods) && !isAsked(move.pod.uid));
+    this.#input = input;
+    this.#known = known;
+    this.#announced = new Map(announced.map((move) => [move.pod.uid, move]));
+    this.#lasting = moves.filter((move) => !announced.includes(move));
+  }
+
+  /** Gives the free places to those of `pods` that come first. */
+  choose(pods: readonly Pod[]) {
+    const taken = this.#takenPlaces();
+    const begun: Move[] = [];
+    const without = new Set<string>();
+    const unannounced = new Set<string>();
+    for (const pod of pods.toSorted((a, b) => this.#compare(a, b))) {
+      const { uid } = pod.metadata;
+      const volumes = this.#known.get(uid) ?? [];
+      if (volumes.length === 0) continue;
+      const drivers = driversOf(volumes);
+      if (drivers.some((driver) => (taken.get(driver) ?? 0) >= this.#input.maxConcurrent)) {
+        without.add(uid);
+        continue;
+      }
+      take(taken, drivers);
+      const announced = this.#announced.get(uid);
+      if (!announced) unannounced.add(uid);
+      begun.push(announced ?? beginMove(pod, volumes));
+    }
+    const moves = [...this.#lasting, ...begun].toSorted(compareMoves);
+    const isReady = ({ pod }: { readonly pod: Pod }) => !unannounced.has(pod.metadata.uid);
+    const paced = (plan: EvictionPlan, obstacles: ReadonlyMap<string, Obstacle>): PacedPlan => ({
+      ...plan,
+      posts: plan.posts.filter(isReady),
+      deletions: plan.deletions.filter(isReady),
+      obstacles,
+      moves,
+    });
+    return { without, paced };
+  }
+
+  #takenPlaces(): Map<string, number> {
+    const { orphans, now } = this.#input;
+    const taken = new Map<string, number>();
+    for (const { volumes } of this.#lasting.filter(isUnderway)) take(taken, driversOf(volumes));
+    for (const { driver, deadline } of orphans) if (deadline > now) take(taken, [driver]);
+    return taken;
+  }
+
+  /** Those that were announced first, so that an announcement is not taken back for another. */
+  #compare(a: Pod, b: Pod): number {
+    const announced =
+      Number(this.#announced.has(b.metadata.uid)) - Number(this.#announced.has(a.metadata.uid));
+    const priority = (b.spec.priority ?? 0) - (a.spec.priority ?? 0);
+    return announced || priority || compareText(podKey(a.metadata), podKey(b.metadata));
+  }
+}
+
+function take(places: Map<string, number>, drivers: readonly string[]): void {
+  for (const driver of drivers) places.set(driver, (places.get(driver) ?? 0) + 1);
+}
+
+function compareMoves(a: Move, b: Move): number {
+  return compareText(`${podKey(a.pod)} ${a.pod.uid}`, `${podKey(b.pod)} ${b.pod.uid}`);
+}
+
+function podKey({ namespace = '', name }: { readonly namespace?: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
+}
