@@ -8,13 +8,16 @@ export type Cause =
   | 'NamespaceTerminating'
   | 'PodDisruptionBudget'
   | 'StuckTerminating'
-  | 'UnmanagedPod';
+  | 'UnmanagedPod'
+  | 'UnsatisfiablePodDisruptionBudget';
 
 /** Why one pod cannot leave now. */
 export interface Obstacle {
   readonly cause: Cause;
   readonly message: string;
   readonly budget?: { readonly name: string; readonly needs: number; readonly has: number };
+  /** What somebody can do about it, where nothing happens by itself. */
+  readonly advice?: string;
 }
 
 export function severalBudgets(keys: readonly string[]): Obstacle {

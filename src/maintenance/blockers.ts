@@ -4,7 +4,14 @@ import { isTerminating } from '../drain/filters.ts';
 import type { Node, Pod } from '../kube/types.ts';
 import { compareText } from '../runtime/compare.ts';
 import { timestamp } from './drain-clock.ts';
-import { type Evacuation, type Evacuator, budgetCauses, deletionTime, heldUpSince } from './evacuation.ts';
+import {
+  type Evacuation,
+  type Evacuator,
+  budgetCauses,
+  deletionTime,
+  heldUpSince,
+  oneBudgetCauses,
+} from './evacuation.ts';
 import { readyCondition } from './pods.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -58,7 +65,9 @@ function blockerOf(
   evacuators: readonly Evacuator[],
   evacuator: Evacuator,
 ): Blocker {
-  const since = heldUpSince(snapshot, pod, [obstacle.cause]) ?? snapshot.now;
+  // What is known of a budget's refusal later does not make it a younger one.
+  const causes = oneBudgetCauses.includes(obstacle.cause) ? oneBudgetCauses : [obstacle.cause];
+  const since = heldUpSince(snapshot, pod, causes) ?? snapshot.now;
   const next = nextStep(obstacle, since, evacuators, evacuator);
   return {
     pod: { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name, uid: pod.metadata.uid },
@@ -76,17 +85,24 @@ function nextStep(
   evacuators: readonly Evacuator[],
   { stance, clock }: Evacuator,
 ) {
-  const { onTimeout, deleteBlockedAfterSeconds } = stance.spec.drain;
+  const { onTimeout, deleteBlockedAfterSeconds, unsatisfiableBudgets } = stance.spec.drain;
+  const isHopeless = obstacle.cause === 'UnsatisfiablePodDisruptionBudget';
   if (budgetCauses.includes(obstacle.cause)) {
-    const at = deletionTime(evacuators, since);
+    const at = deletionTime(evacuators, since, isHopeless);
     const rule = deleteBlockedAfterSeconds !== undefined ? 'deleteBlockedAfterSeconds' : 'timeoutSeconds';
-    if (at !== undefined)
-      return at === 0 ? 'deleted now (timeoutSeconds is over)' : `deleted at ${timestamp(at)} (${rule})`;
+    if (at === 0) {
+      const byHope = isHopeless && unsatisfiableBudgets === 'Delete';
+      return `deleted now (${byHope ? 'unsatisfiableBudgets is Delete' : 'timeoutSeconds is over'})`;
+    }
+    if (at !== undefined) return `deleted at ${timestamp(at)} (${rule})`;
   }
+  if (isHopeless && unsatisfiableBudgets === 'Fail')
+    return 'the drain gives up now (unsatisfiableBudgets is Fail)';
   if (clock.deadline !== undefined && onTimeout === 'Fail') {
     return `the drain gives up at ${timestamp(clock.deadline)} (timeoutSeconds)`;
   }
   if (obstacle.cause === 'PodDisruptionBudget') return 'evicted as soon as the budget allows it';
+  if (obstacle.advice !== undefined) return `nothing happens by itself: ${obstacle.advice}`;
   return undefined;
 }
 

@@ -198,8 +198,14 @@ export class Controller {
   #budgetChanged(old: PodDisruptionBudget | undefined, now: PodDisruptionBudget | undefined): void {
     const budget = now ?? old;
     if (!budget) return;
-    if (now) this.#memory.drain.budgetChanged(now);
-    else this.#memory.drain.budgetGone(budget);
+    const { drain, unsatisfiable } = this.#memory;
+    if (now) {
+      drain.budgetChanged(now);
+      unsatisfiable.seen(now, this.#options.clock.monotonic(), old?.metadata.uid !== now.metadata.uid);
+    } else {
+      drain.budgetGone(budget);
+      unsatisfiable.gone(budget);
+    }
     // A new or another selector may concern pods that wait for nothing yet.
     if (!old || !now || old.metadata.generation !== now.metadata.generation) {
       for (const nodeName of this.#pods.nodeNames) this.#queue.addAfter(nodeName, gatherMs);

@@ -18,6 +18,8 @@ export interface DrainClockInput {
   readonly allowed: boolean;
   /** Nothing that has to leave is left. */
   readonly empty: boolean;
+  /** Why it gives up without waiting for a deadline, as a sentence. */
+  readonly givesUp: string | undefined;
   readonly specHash: string;
   readonly timeouts: Pick<EffectiveSpec['drain'], 'timeoutSeconds' | 'onTimeout'>;
   /** Wall-clock milliseconds. */
@@ -37,17 +39,22 @@ export interface DrainClock {
 /** Moves the times of a drain on to `now`. */
 export function advanceDrainClock(input: DrainClockInput): DrainClock {
   const previous = begunAgain(input.previous, input.specHash);
-  if (previous.failure)
-    return { times: pause(previous, input.now), deadline: undefined, overdue: true, active: false };
+  if (previous.failure) return ended(pause(previous, input.now), input);
   if (!input.allowed) {
     const times = pause(previous, input.now);
     return { times, deadline: undefined, overdue: isOverdue(times.activeSeconds ?? 0, input), active: false };
   }
   const times = input.empty ? complete(previous, input.now) : run(previous, input.now);
   if (times.completionTime !== undefined) return { times, deadline: undefined, overdue: false, active: true };
+  if (input.givesUp !== undefined)
+    return fail(times, input, 'UnsatisfiablePodDisruptionBudget', input.givesUp);
   const deadline = deadlineOf(times, input);
   const overdue = deadline !== undefined && input.now >= deadline;
-  if (overdue && input.timeouts.onTimeout === 'Fail') return fail(times, input);
+  if (overdue && input.timeouts.onTimeout === 'Fail') {
+    const allowed = `${input.timeouts.timeoutSeconds ?? 0} s of active draining`;
+    const why = `pods were left when timeoutSeconds (${allowed}) was over`;
+    return fail(times, input, 'DeadlineExceeded', why);
+  }
   return { times, deadline: overdue ? undefined : deadline, overdue, active: true };
 }
 
@@ -87,8 +94,13 @@ function isOverdue(activeSeconds: number, { timeouts }: DrainClockInput): boolea
   return timeouts.timeoutSeconds !== undefined && activeSeconds >= timeouts.timeoutSeconds;
 }
 
-function fail(times: DrainTimes, { timeouts, specHash, now }: DrainClockInput): DrainClock {
-  const message = `pods were left when timeoutSeconds (${timeouts.timeoutSeconds ?? 0} s of active draining) was over`;
-  const failure = { time: timestamp(now), reason: 'DeadlineExceeded', message, specHash };
-  return { times: { ...pause(times, now), failure }, deadline: undefined, overdue: true, active: false };
+function fail(times: DrainTimes, input: DrainClockInput, reason: string, message: string): DrainClock {
+  const failure = { time: timestamp(input.now), reason, message, specHash: input.specHash };
+  return ended({ ...pause(times, input.now), failure }, input);
+}
+
+/** One that gave up before its deadline does not count as overdue: that would be consent to deletions. */
+function ended(times: DrainTimes, input: DrainClockInput): DrainClock {
+  const overdue = times.failure?.reason === 'DeadlineExceeded' || isOverdue(times.activeSeconds ?? 0, input);
+  return { times, deadline: undefined, overdue, active: false };
 }

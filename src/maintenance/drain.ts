@@ -6,6 +6,7 @@ import { type PodView, viewPods } from './pods.ts';
 import type { Plan, Snapshot, Tally } from './snapshot.ts';
 import type { Stance } from './stance.ts';
 import type { DrainFacts } from './status.ts';
+import { givesUp } from './unsatisfiable.ts';
 import { findLeftovers, followVolumes } from './volumes.ts';
 
 type DrainActions = Pick<
@@ -65,8 +66,8 @@ export function planDrain(
   const { pods, now, daemonSetExists } = snapshot;
   if (pods === undefined) return { ...noDrain, actions: () => ({ ...nothing, watchPods: true }) };
   const view = (stance: Stance) => viewPods(stance, pods, node, daemonSetExists, now);
-  const active = stances.map((stance) => evacuator(stance, view(stance), node, now));
-  const all = [...active, ...silent.map((stance) => evacuator(stance, view(stance), node, now))];
+  const active = stances.map((stance) => evacuator(snapshot, stance, view(stance), node));
+  const all = [...active, ...silent.map((stance) => evacuator(snapshot, stance, view(stance), node))];
   const volumes = followVolumes(snapshot, node, pods, active);
   const evacuation = planEvacuation(snapshot, all, volumes);
   const lists = active.map((each) => ({ each, ...blockersOf(snapshot, node, all, each, evacuation) }));
@@ -110,7 +111,7 @@ export function planDrain(
   };
 }
 
-function evacuator(stance: Stance, view: PodView, node: Node, now: number): Evacuator {
+function evacuator(snapshot: Snapshot, stance: Stance, view: PodView, node: Node): Evacuator {
   const { status } = stance.maintenance;
   const clock = advanceDrainClock({
     // The times of another node of the same name say nothing about this one.
@@ -119,7 +120,8 @@ function evacuator(stance: Stance, view: PodView, node: Node, now: number): Evac
     empty: view.remaining.length === 0,
     specHash: stance.specHash,
     timeouts: stance.spec.drain,
-    now,
+    givesUp: givesUp(snapshot, stance, view),
+    now: snapshot.now,
   });
   return { stance, view, clock: withoutCounts(clock) };
 }

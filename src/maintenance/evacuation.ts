@@ -9,6 +9,7 @@ import { ageOf, whoseTurn } from './order.ts';
 import { type PodView, comparePods } from './pods.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Stance } from './stance.ts';
+import { hopelessBudget, nameUnsatisfiable } from './unsatisfiable.ts';
 import type { VolumePart } from './volumes.ts';
 
 /** A maintenance that evacuates, with its view of the pods and of the time. */
@@ -49,7 +50,7 @@ export function planEvacuation(
       continue;
     }
     const since = heldUpSince(snapshot, pod);
-    const deletionAt = deletionTime(evacuators, since);
+    const deletionAt = deletionTime(evacuators, since, hopelessBudget(snapshot, pod) !== undefined);
     if (deletionAt !== undefined && deletionAt > snapshot.now) dates.push(deletionAt);
     const gracePeriodSeconds = commonGracePeriod(pod, evacuators);
     const mayBeDeleted = deletionAt !== undefined && deletionAt <= snapshot.now;
@@ -72,27 +73,32 @@ export function planEvacuation(
     maxConcurrent: volumes.maxConcurrent,
     now: snapshot.now,
   });
+  const named = nameUnsatisfiable(snapshot, pods, plan.obstacles);
   return {
     ...plan,
     mayLeave: new Set(going.map(({ pod }) => pod.metadata.uid)),
-    obstacles: new Map([...plan.obstacles, ...objections]),
+    obstacles: new Map([...named.obstacles, ...objections]),
+    wakeAt: earliest(plan.wakeAt, named.wakeAt),
     nextDeletionAt: dates.length > 0 ? Math.min(...dates) : undefined,
   };
 }
 
 /**
  * The moment from which every evacuating maintenance agrees to delete a pod that its budget has refused since
- * `since` (wall-clock milliseconds); `undefined`: one of them never does, as far as can be known now.
+ * `since` (wall-clock milliseconds) and, as `isHopeless` says, will refuse for ever; 0: at once; `undefined`: one of
+ * them never does, as far as can be known now.
  */
 export function deletionTime(
   evacuators: readonly Evacuator[],
   since: number | undefined,
+  isHopeless: boolean,
 ): number | undefined {
   const dates = evacuators.map(({ stance, clock }) => {
-    const { deleteBlockedAfterSeconds: seconds, onTimeout } = stance.spec.drain;
+    const { deleteBlockedAfterSeconds: seconds, onTimeout, unsatisfiableBudgets } = stance.spec.drain;
     const byBudget = seconds !== undefined && since !== undefined ? since + seconds * 1000 : Infinity;
     const byDeadline = onTimeout !== 'Delete' ? Infinity : clock.overdue ? 0 : (clock.deadline ?? Infinity);
-    return stance.invalid === undefined ? Math.min(byBudget, byDeadline) : Infinity;
+    const byHope = isHopeless && unsatisfiableBudgets === 'Delete' ? 0 : Infinity;
+    return stance.invalid === undefined ? Math.min(byBudget, byDeadline, byHope) : Infinity;
   });
   const last = Math.max(...dates);
   return Number.isFinite(last) ? last : undefined;
@@ -116,7 +122,15 @@ export function heldUpSince(
   return noted.length > 0 ? Math.min(...noted) : undefined;
 }
 
-export const budgetCauses: readonly string[] = ['PodDisruptionBudget', 'MultiplePodDisruptionBudgets'];
+/** One refusal, before and after it is known to be for ever. */
+export const oneBudgetCauses: readonly string[] = ['PodDisruptionBudget', 'UnsatisfiablePodDisruptionBudget'];
+
+export const budgetCauses: readonly string[] = [...oneBudgetCauses, 'MultiplePodDisruptionBudgets'];
+
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+}
 
 function objection(pod: Pod, stance: Stance): Obstacle {
   const why = consentsToEviction(pod, { ...stance.policies, emptyDirPods: 'Evict' })

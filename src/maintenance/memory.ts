@@ -1,4 +1,5 @@
 import { LiveDrainMemory } from '../drain/memory.ts';
+import { UnsatisfiableBudgets } from '../drain/unsatisfiable.ts';
 import type { NodeRecord } from '../node/record.ts';
 import type { NodeMemory, Tally } from './snapshot.ts';
 
@@ -21,6 +22,7 @@ const recordonsForgottenMs = 600_000;
 /** All that this process remembers, and may forget. */
 export class Memory {
   readonly drain = new LiveDrainMemory();
+  readonly unsatisfiable = new UnsatisfiableBudgets();
   readonly absentHolders = new Set<string>();
   readonly #notes = new Map<string, NodeNotes>();
 
@@ -72,13 +74,14 @@ export class Memory {
   }
 
   view(nodeName: string): NodeMemory {
-    const { drain, absentHolders } = this;
+    const { drain, unsatisfiable, absentHolders } = this;
     const { lastRecord, tallies, heldUpSince, toldCauses, recordonAt, nodeWriteProblem } = this.of(nodeName);
     return {
       attempts: drain.attempts,
       inFlight: drain.inFlight,
       accepted: drain.accepted,
       lane: (key) => drain.lane(key),
+      unsatisfiableSince: (budget) => unsatisfiable.since(budget),
       absentHolders,
       lastRecord,
       tallies,

@@ -32,6 +32,8 @@ export interface Snapshot {
 
 /** What the process remembers of a node, and may forget. */
 export interface NodeMemory extends DrainMemory {
+  /** Since when a budget looks unsatisfiable without interruption; monotonic milliseconds. */
+  readonly unsatisfiableSince: (budget: PodDisruptionBudget) => number | undefined;
   /** UIDs of holders that a live look at the API server did not find. */
   readonly absentHolders: ReadonlySet<string>;
   /** The last intact record seen on the node, with the node's UID. */

@@ -16,6 +16,7 @@ class Drain {
   settings: Required<Settings> = {
     allowed: true,
     empty: false,
+    givesUp: undefined,
     specHash: 'first',
     timeouts: { timeoutSeconds: 100, onTimeout: 'Fail' },
   };
