@@ -15,6 +15,7 @@ import { KubeClient } from './kube-client.ts';
 import { createNodes, type NodeCapacity, waitForNodes, workerNames } from './nodes.ts';
 import { ProcessTable } from './processes.ts';
 import { VolumeDriver } from './volumes/driver.ts';
+import { DISK_DRIVER } from './volumes/options.ts';
 import { createVolumeObjects } from './volumes/setup.ts';
 
 export interface StartOptions {
@@ -112,13 +113,15 @@ export class Cluster {
     await this.startApiServer();
   }
 
-  /** One of its CSI drivers: the only one unless named. */
-  volumeDriver(name?: string): VolumeDriver {
-    const names = Object.keys(this.#settings.volumes?.drivers ?? {});
-    const chosen = name ?? names[0];
-    if (chosen === undefined || !names.includes(chosen) || (name === undefined && names.length > 1))
-      throw new Error(`which driver? this cluster has ${names.join(', ') || 'none: start it with volumes'}`);
-    return new VolumeDriver(this.dir, chosen);
+  /** Its CSI drivers; none unless it was started with volumes. */
+  volumeDrivers(): VolumeDriver[] {
+    return Object.keys(this.#settings.volumes?.drivers ?? {}).map((name) => new VolumeDriver(this.dir, name));
+  }
+
+  volumeDriver(name: string = DISK_DRIVER): VolumeDriver {
+    const driver = this.volumeDrivers().find((one) => one.name === name);
+    if (!driver) throw new Error(`this cluster has no driver ${name}: start it with volumes`);
+    return driver;
   }
 
   /** Stops all of it and waits for that. The audit log and the logs stay. */

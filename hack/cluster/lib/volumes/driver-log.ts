@@ -7,14 +7,21 @@ import { as } from '../untyped.ts';
  */
 export type DriverEvent =
   | (Operation & { readonly what: 'asked' | 'started' | 'ended' | 'failed' | 'gaveUp' })
-  | (Operation & { readonly what: 'refused'; readonly reason: 'attachedElsewhere' | 'nodeIsFull' });
+  | Refusal;
 
-interface Operation {
+export interface Refusal extends Operation {
+  readonly what: 'refused';
+  readonly reason: 'attachedElsewhere' | 'nodeIsFull';
+}
+
+export interface Operation {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly operation: 'attach' | 'detach';
   readonly volume: string;
   readonly node: string;
+  /** Of an attachment: no other node may have the volume meanwhile. */
+  readonly exclusive: boolean;
 }
 
 export interface DriverSummary {
@@ -28,7 +35,12 @@ export interface DriverSummary {
   /** How often a caller did not wait until the end. */
   readonly timeouts: number;
   readonly failures: number;
-  /** Requests to attach an exclusive volume that was attached to another node. */
+  /**
+   * After a detach that failed or took too long Kubernetes itself asks to attach the volume elsewhere before it is
+   * detached: `attachedElsewhere` is nobody's fault then.
+   */
+  readonly refusals: readonly Refusal[];
+  /** What must never be: attachments of an exclusive volume to a second node. */
   readonly violations: readonly Operation[];
 }
 
@@ -50,6 +62,7 @@ export function summaryOf(events: readonly DriverEvent[]): DriverSummary {
   const pending = new Map<string, Operation>();
   const running = new Set<string>();
   const count = { mostPending: 0, mostRunning: 0, timeouts: 0, failures: 0 };
+  const refusals: Refusal[] = [];
   const violations: Operation[] = [];
   for (const event of events) {
     const { volume, node } = event;
@@ -57,17 +70,18 @@ export function summaryOf(events: readonly DriverEvent[]): DriverSummary {
     if (event.what === 'asked') pending.set(key, event);
     else if (event.what === 'started') running.add(key);
     else if (event.what === 'gaveUp') count.timeouts++;
-    else if (event.what === 'refused') {
-      if (event.reason === 'attachedElsewhere') violations.push(event);
-    } else {
+    else if (event.what === 'refused') refusals.push(event);
+    else {
       pending.delete(key);
       running.delete(key);
+      const nodes = attached.get(volume) ?? new Set();
+      attached.set(volume, nodes);
       if (event.what === 'failed') count.failures++;
-      else if (event.operation === 'detach') attached.get(volume)?.delete(node);
-      else attached.set(volume, (attached.get(volume) ?? new Set()).add(node));
+      else if (event.operation === 'detach') nodes.delete(node);
+      else if (nodes.add(node).size > 1 && event.exclusive) violations.push(event);
     }
     count.mostPending = Math.max(count.mostPending, pending.size);
     count.mostRunning = Math.max(count.mostRunning, running.size);
   }
-  return { attached, pending: [...pending.values()], ...count, violations };
+  return { attached, pending: [...pending.values()], ...count, refusals, violations };
 }

@@ -31,7 +31,8 @@ type operation struct {
 }
 
 func (o *operation) log(event string, more ...any) {
-	slog.Info(event, append([]any{"operation", o.kind, "volume", o.volume, "node", o.node}, more...)...)
+	about := []any{"operation", o.kind, "volume", o.volume, "node", o.node, "exclusive", o.exclusive}
+	slog.Info(event, append(about, more...)...)
 }
 
 // provider stands for the storage system behind the driver: it knows what is attached where, and works off operations in
