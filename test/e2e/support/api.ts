@@ -4,7 +4,7 @@ import { FAKE_NODE_TAINT } from '../../../hack/cluster/lib/made-for.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
 import { nodeMaintenancePath } from '../../../src/api/names.ts';
 import type { NodeMaintenance } from '../../../src/api/types.generated.ts';
-import type { Node, Pod, PodDisruptionBudget } from '../../../src/kube/types.ts';
+import type { Node, Pod, PodDisruptionBudget, VolumeAttachment } from '../../../src/kube/types.ts';
 
 /** Not `haulout/...`, which is how the operator's own requests are told apart. */
 export const TEST_USER_AGENT = 'e2e-tests';
@@ -104,6 +104,12 @@ export class Api {
 
   async budget(namespace: string, name: string): Promise<PodDisruptionBudget> {
     return this.get(`/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/${name}`);
+  }
+
+  /** Of one PersistentVolume, or all. */
+  async volumeAttachments(volume?: string): Promise<readonly VolumeAttachment[]> {
+    const all = await this.list<VolumeAttachment>('/apis/storage.k8s.io/v1/volumeattachments');
+    return all.filter(({ spec }) => volume === undefined || spec.source.persistentVolumeName === volume);
   }
 
   /** Events about cluster-scoped objects are kept in namespace default. */

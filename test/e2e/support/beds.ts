@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { type Cluster, startCluster } from '../../../hack/cluster/lib/cluster.ts';
 import { clusterDirectory } from '../../../hack/cluster/lib/paths.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
+import type { VolumesOptions } from '../../../hack/cluster/lib/volumes/options.ts';
 import { installChart, operatorKubeconfig } from './install.ts';
 import { type BedFiles, TestBed } from './test-bed.ts';
 import { CLUSTER_VARIABLE, STATE_VARIABLE } from './variables.ts';
@@ -13,6 +14,8 @@ export interface OwnBedOptions {
   /** Fake nodes worker-1, worker-2, ... beside those that tests add; none unless given. */
   readonly nodes?: number;
   readonly nodeMonitorGraceSeconds?: number;
+  /** Volumes are attached and detached for real; `bed.cluster.volumeDriver()` says how. Not played unless given. */
+  readonly volumes?: VolumesOptions;
   /** Values of the chart besides replicaCount=0. */
   readonly chartValues?: Readonly<Record<string, string>>;
 }
@@ -34,11 +37,12 @@ export function ownTestBed(file: string, options: OwnBedOptions = {}): TestBed {
   let cluster: Cluster | undefined;
   const bed = hooked(async () => {
     const name = basename(file, '.test.ts');
-    const { nodes = 0, nodeMonitorGraceSeconds } = options;
+    const { nodes = 0, nodeMonitorGraceSeconds, volumes } = options;
     cluster = await startCluster({
       dir: `${clusterDirectory(process.env[CLUSTER_VARIABLE])}-${name}`,
       nodes,
       ...(nodeMonitorGraceSeconds === undefined ? {} : { nodeMonitorGraceSeconds }),
+      ...(volumes === undefined ? {} : { volumes }),
     });
     await installChart(cluster, options.chartValues);
     const { dir, kubeconfig, binDir } = cluster;
@@ -48,8 +52,17 @@ export function ownTestBed(file: string, options: OwnBedOptions = {}): TestBed {
       cluster,
     );
   });
+  afterEach(() => checkVolumes(cluster));
   afterAll(async () => cluster?.stop(), HOOK_MS);
   return bed;
+}
+
+function checkVolumes(cluster: Cluster | undefined): void {
+  for (const driver of cluster?.volumeDrivers() ?? []) {
+    const { violations } = driver.summary();
+    if (violations.length > 0)
+      throw new Error(`${driver.name} attached twice what is exclusive: ${JSON.stringify(violations)}`);
+  }
 }
 
 const HOOK_MS = 120_000;

@@ -3,6 +3,7 @@ import { FAKE_NODE_TAINT, FAKE_NODE_TOLERATION, MADE_FOR } from '../../../hack/c
 import { STOP_DELAY_ANNOTATION } from '../../../hack/cluster/lib/pod-stop.ts';
 import { apiVersion, kind } from '../../../src/api/names.ts';
 import type { NodeMaintenanceSpec } from '../../../src/api/types.generated.ts';
+import type { ClaimTemplate, PodVolume } from './volumes.ts';
 
 export interface Manifest {
   readonly apiVersion: string;
@@ -26,6 +27,8 @@ export interface PodOptions {
   readonly completesIn?: string;
   readonly gracePeriodSeconds?: number;
   readonly emptyDir?: boolean;
+  /** See volumes.ts. */
+  readonly volumes?: readonly PodVolume[];
   readonly tolerations?: readonly object[];
   /** Added to the pod's spec as it is. */
   readonly spec?: Readonly<Record<string, unknown>>;
@@ -33,6 +36,10 @@ export interface PodOptions {
 
 export interface WorkloadOptions extends PodOptions {
   readonly replicas?: number;
+}
+
+export interface StatefulSetOptions extends WorkloadOptions {
+  readonly claimTemplates?: readonly ClaimTemplate[];
 }
 
 const COMPLETE_ANNOTATION = 'pod-complete.stage.kwok.x-k8s.io/delay';
@@ -43,6 +50,10 @@ function template(name: string, options: PodOptions): { metadata: object; spec: 
     ...(options.completesIn === undefined ? {} : { [COMPLETE_ANNOTATION]: options.completesIn }),
     ...options.annotations,
   };
+  const volumes = [
+    ...(options.emptyDir === true ? [{ name: 'scratch', emptyDir: {} }] : []),
+    ...(options.volumes ?? []),
+  ];
   return {
     metadata: {
       labels: { app: name, ...options.labels },
@@ -54,7 +65,7 @@ function template(name: string, options: PodOptions): { metadata: object; spec: 
       tolerations: [FAKE_NODE_TOLERATION, ...(options.tolerations ?? [])],
       terminationGracePeriodSeconds: options.gracePeriodSeconds ?? 30,
       containers: [{ name: 'main', image: 'example.com/none', imagePullPolicy: 'Never' }],
-      ...(options.emptyDir === true ? { volumes: [{ name: 'scratch', emptyDir: {} }] } : {}),
+      ...(volumes.length === 0 ? {} : { volumes }),
       ...options.spec,
     },
   };
@@ -116,13 +127,14 @@ export function deployment(ns: string, name: string, options: WorkloadOptions = 
 }
 
 /** All pods at once, as most tests want them. */
-export function statefulSet(ns: string, name: string, options: WorkloadOptions = {}): Manifest {
+export function statefulSet(ns: string, name: string, options: StatefulSetOptions = {}): Manifest {
   return workload('apps/v1', 'StatefulSet', ns, name, {
     replicas: options.replicas ?? 1,
     serviceName: name,
     podManagementPolicy: 'Parallel',
     selector: selectorOf(name),
     template: template(name, options),
+    ...(options.claimTemplates === undefined ? {} : { volumeClaimTemplates: options.claimTemplates }),
   });
 }
 

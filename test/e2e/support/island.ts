@@ -8,9 +8,19 @@ import {
   job,
   type Manifest,
   type PodOptions,
+  type StatefulSetOptions,
   statefulSet,
   type WorkloadOptions,
 } from './builders.ts';
+import {
+  type ClaimTemplate,
+  claim,
+  claimTemplate,
+  ephemeral,
+  type PodVolume,
+  persistentVolume,
+  type VolumeOptions,
+} from './volumes.ts';
 
 export const ISLAND_LABEL = 'test.haulout.dev/island';
 
@@ -23,6 +33,7 @@ export class Island {
   readonly spares: readonly string[];
   /** What keeps pods on the island. */
   readonly nodeSelector: Readonly<Record<string, string>>;
+  #volumes = 0;
 
   constructor(name: string, spares: number) {
     this.name = name;
@@ -40,7 +51,7 @@ export class Island {
     return deployment(this.namespace, name, this.#here(options));
   }
 
-  statefulSet(name: string, options: WorkloadOptions = {}): Manifest {
+  statefulSet(name: string, options: StatefulSetOptions = {}): Manifest {
     return statefulSet(this.namespace, name, this.#here(options));
   }
 
@@ -58,6 +69,25 @@ export class Island {
 
   budget(name: string, options: BudgetOptions): Manifest {
     return budget(this.namespace, name, options);
+  }
+
+  /** So many volumes, of which claims of this island may be bound to any; named `ISLAND-1`, `ISLAND-2`, ... */
+  volumes(count: number, options: VolumeOptions = {}): Manifest[] {
+    return Array.from({ length: count }, () =>
+      persistentVolume(`${this.name}-${++this.#volumes}`, { ...options, labels: this.nodeSelector }),
+    );
+  }
+
+  claim(name: string, options: VolumeOptions = {}): Manifest {
+    return claim(this.namespace, name, { ...options, labels: this.nodeSelector });
+  }
+
+  claimTemplate(name: string, options: VolumeOptions = {}): ClaimTemplate {
+    return claimTemplate(name, { ...options, labels: this.nodeSelector });
+  }
+
+  ephemeral(name: string, options: VolumeOptions = {}): PodVolume {
+    return ephemeral(name, { ...options, labels: this.nodeSelector });
   }
 
   #here<T extends PodOptions>(options: T): T {
