@@ -7,6 +7,7 @@ export type Cause =
   | 'MultiplePodDisruptionBudgets'
   | 'NamespaceTerminating'
   | 'PodDisruptionBudget'
+  | 'ReturnsAfterEviction'
   | 'StuckTerminating'
   | 'UnmanagedPod'
   | 'UnsatisfiablePodDisruptionBudget';

@@ -13,6 +13,7 @@ import {
   oneBudgetCauses,
 } from './evacuation.ts';
 import { readyCondition } from './pods.ts';
+import { returnsAfterEviction } from './returns.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** A pod that should have been gone for so long is stuck: a kubelet needs a moment after the grace period. */
@@ -46,6 +47,10 @@ export function listBlockers(
       ? stuckTerminating(pod, node, stuckAt, snapshot.now)
       : (held(pod, evacuator) ?? evacuation.obstacles.get(pod.metadata.uid));
     if (obstacle) blockers.push(blockerOf(snapshot, pod, obstacle, evacuators, evacuator));
+  }
+  for (const { pod, why } of evacuator.view.abandoned) {
+    if (why === 'returns')
+      blockers.push(blockerOf(snapshot, pod, returnsAfterEviction(pod), evacuators, evacuator));
   }
   return { blockers: blockers.toSorted(compareBlockers), nextStuckAt };
 }
@@ -85,6 +90,7 @@ function nextStep(
   evacuators: readonly Evacuator[],
   { stance, clock }: Evacuator,
 ) {
+  if (obstacle.cause === 'ReturnsAfterEviction') return undefined;
   const { onTimeout, deleteBlockedAfterSeconds, unsatisfiableBudgets } = stance.spec.drain;
   const isHopeless = obstacle.cause === 'UnsatisfiablePodDisruptionBudget';
   if (budgetCauses.includes(obstacle.cause)) {

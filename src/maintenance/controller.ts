@@ -3,6 +3,7 @@ import { evacuateFinalizer, maintenanceAnnotation } from '../api/names.ts';
 import type { NodeMaintenance } from '../api/types.generated.ts';
 import { budgetKey } from '../drain/budgets.ts';
 import { Evictor } from '../drain/evictor.ts';
+import type { Answer } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Node, Pod, PodDisruptionBudget } from '../kube/types.ts';
@@ -77,7 +78,7 @@ export class Controller {
       clock,
       memory: this.#memory.drain,
       logger,
-      onAnswer: (what, kind, pod) => meter.answered(what, kind, pod),
+      onAnswer: (what, kind, pod) => this.#answered(what, kind, pod),
       isPresent: (pod) => this.#pods.isPresent(pod),
       wakeNode: (nodeName) => this.#queue.addAfter(nodeName, gatherMs),
       wakeLane: (key) => this.#wakeWaiters(key),
@@ -193,6 +194,14 @@ export class Controller {
       this.#options.meter.podGone(old);
     }
     this.#queue.addAfter(nodeName, gatherMs);
+  }
+
+  #answered(what: 'eviction' | 'deletion', kind: Answer['kind'], pod: Pod): void {
+    this.#options.meter.answered(what, kind, pod);
+    const { nodeName = '' } = pod.spec;
+    if (kind !== 'ok') return;
+    const maintenances = this.#options.caches.maintenances.byIndex('node', nodeName);
+    this.#memory.evicted(pod, this.#pods.pods(nodeName) ?? [], maintenances);
   }
 
   #budgetChanged(old: PodDisruptionBudget | undefined, now: PodDisruptionBudget | undefined): void {

@@ -1,5 +1,5 @@
 import type { SaidCondition } from './conditions.ts';
-import { podName } from './pods.ts';
+import { type PodView, type WhyAbandoned, podName } from './pods.ts';
 import type { DrainFacts } from './status.ts';
 import { stillAttached } from './volume-words.ts';
 import { count, names } from './words.ts';
@@ -25,7 +25,7 @@ export function drainedWords({ view }: DrainFacts): SaidCondition {
   return [
     'True',
     'Drained',
-    'nothing is left but DaemonSet and mirror pods and pods that are no longer waited for',
+    `nothing is left but DaemonSet and mirror pods${view.abandoned.length > 0 ? abandonedWords(view) : ' and pods that are no longer waited for'}`,
   ];
 }
 
@@ -33,11 +33,21 @@ export function drainedWords({ view }: DrainFacts): SaidCondition {
 export function drainedMessage({ stance, view, gone, leftovers }: DrainFacts): string {
   const kept =
     view.kept.length > 0 ? `; left alone as podSelector or Skip says: ${names(view.kept.map(podName))}` : '';
-  const abandoned =
-    view.abandoned.length > 0
-      ? `; no longer waited for, because the node is not Ready: ${names(view.abandoned.map(podName))}`
-      : '';
-  return `node ${stance.spec.nodeName} is drained, ${count(gone, 'pod')} gone${kept}${abandoned}${stillAttached(leftovers)}`;
+  return `node ${stance.spec.nodeName} is drained, ${count(gone, 'pod')} gone${kept}${abandonedWords(view)}${stillAttached(leftovers)}`;
+}
+
+const whyAbandoned: Readonly<Record<WhyAbandoned, string>> = {
+  nodeDown: 'no longer waited for, because the node is not Ready',
+  returns: 'no longer waited for, because they come back after each eviction',
+};
+
+/** Who is not waited for: parts of a sentence, each with what it needs before it. */
+function abandonedWords({ abandoned }: PodView): string {
+  return Object.entries(whyAbandoned)
+    .map(([why, words]) => ({ words, pods: abandoned.filter((each) => each.why === why) }))
+    .filter(({ pods }) => pods.length > 0)
+    .map(({ words, pods }) => `; ${words}: ${names(pods.map(({ pod }) => podName(pod)))}`)
+    .join('');
 }
 
 /** Condition DrainBlocked; `undefined` when no pod is held up. */

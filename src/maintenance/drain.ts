@@ -1,8 +1,9 @@
 import { type Evacuation, type Evacuator, planEvacuation } from './evacuation.ts';
-import type { Node } from '../kube/types.ts';
+import type { Node, Pod } from '../kube/types.ts';
 import { listBlockers, remainingBlockers } from './blockers.ts';
 import { advanceDrainClock } from './drain-clock.ts';
 import { type PodView, viewPods } from './pods.ts';
+import { keepsReturning } from './returns.ts';
 import type { Plan, Snapshot, Tally } from './snapshot.ts';
 import type { Stance } from './stance.ts';
 import type { DrainFacts } from './status.ts';
@@ -65,7 +66,8 @@ export function planDrain(
 ): DrainPart {
   const { pods, now, daemonSetExists } = snapshot;
   if (pods === undefined) return { ...noDrain, actions: () => ({ ...nothing, watchPods: true }) };
-  const view = (stance: Stance) => viewPods(stance, pods, node, daemonSetExists, now);
+  const whyAbandoned = (pod: Pod) => (keepsReturning(snapshot, pod) ? 'returns' : undefined);
+  const view = (stance: Stance) => viewPods(stance, pods, node, daemonSetExists, now, whyAbandoned);
   const active = stances.map((stance) => evacuator(snapshot, stance, view(stance), node));
   const all = [...active, ...silent.map((stance) => evacuator(snapshot, stance, view(stance), node))];
   const volumes = followVolumes(snapshot, node, pods, active);

@@ -1,6 +1,9 @@
+import type { NodeMaintenance } from '../api/types.generated.ts';
 import { LiveDrainMemory } from '../drain/memory.ts';
 import { UnsatisfiableBudgets } from '../drain/unsatisfiable.ts';
+import type { Pod } from '../kube/types.ts';
 import type { NodeRecord } from '../node/record.ts';
+import { type Lineage, afterEviction, lineageOf } from './returns.ts';
 import type { NodeMemory, Tally } from './snapshot.ts';
 
 /** What is remembered of one node. */
@@ -9,6 +12,7 @@ interface NodeNotes {
   tallies: ReadonlyMap<string, Tally>;
   heldUpSince: ReadonlyMap<string, number>;
   readonly toldCauses: Map<string, Set<string>>;
+  readonly lineages: Map<string, Lineage>;
   recordonAt: number;
   recordons: number;
   nodeWriteProblem: string | undefined;
@@ -34,6 +38,7 @@ export class Memory {
         tallies: new Map(),
         heldUpSince: new Map(),
         toldCauses: new Map(),
+        lineages: new Map(),
         recordonAt: 0,
         recordons: 0,
         nodeWriteProblem: undefined,
@@ -59,6 +64,13 @@ export class Memory {
     this.#notes.delete(nodeName);
   }
 
+  /** A pod's eviction (or deletion) was accepted; `present` are the pods of its node. */
+  evicted(pod: Pod, present: readonly Pod[], maintenances: readonly NodeMaintenance[]): void {
+    const { lineages } = this.of(pod.spec.nodeName ?? '');
+    const key = lineageOf(pod);
+    if (key !== undefined) lineages.set(key, afterEviction(lineages.get(key), pod, present, maintenances));
+  }
+
   /** The node was cordoned again after somebody uncordoned it; the next time has to wait longer. */
   recordoned(nodeName: string, now: number): void {
     const notes = this.of(nodeName);
@@ -75,7 +87,8 @@ export class Memory {
 
   view(nodeName: string): NodeMemory {
     const { drain, unsatisfiable, absentHolders } = this;
-    const { lastRecord, tallies, heldUpSince, toldCauses, recordonAt, nodeWriteProblem } = this.of(nodeName);
+    const { lastRecord, tallies, heldUpSince, toldCauses, lineages, recordonAt, nodeWriteProblem } =
+      this.of(nodeName);
     return {
       attempts: drain.attempts,
       inFlight: drain.inFlight,
@@ -87,6 +100,7 @@ export class Memory {
       tallies,
       heldUpSince,
       toldCauses,
+      lineages,
       recordonAt,
       nodeWriteProblem,
     };

@@ -4,9 +4,17 @@ import type { Node, Pod } from '../kube/types.ts';
 import { compareText } from '../runtime/compare.ts';
 import type { Stance } from './stance.ts';
 
+/** `nodeDown`: it cannot stop because the node is not Ready; `returns`: evicted again and again, it comes back. */
+export type WhyAbandoned = 'nodeDown' | 'returns';
+
+export interface Abandoned {
+  readonly pod: Pod;
+  readonly why: WhyAbandoned;
+}
+
 /** The pods of a node, as one maintenance sees them. */
 export interface PodView {
-  readonly verdicts: ReadonlyMap<string, Verdict>;
+  readonly verdicts: ReadonlyMap<string, Verdict | { readonly kind: 'abandoned' }>;
   /** Have to leave, and are still here; terminating and held ones included. */
   readonly remaining: readonly Pod[];
   readonly terminating: number;
@@ -14,8 +22,8 @@ export interface PodView {
   readonly staying: number;
   /** Left alone at the user's wish. */
   readonly kept: readonly Pod[];
-  /** Cannot stop because the node is down, and are no longer waited for. */
-  readonly abandoned: readonly Pod[];
+  /** Should leave, and are not waited for. */
+  readonly abandoned: readonly Abandoned[];
   /** Milliseconds of wall-clock time at which one more pod is given up. */
   readonly nextAbandonedAt: number | undefined;
 }
@@ -26,9 +34,10 @@ export function viewPods(
   node: Node,
   daemonSetExists: DaemonSetExists,
   now: number,
+  whyAbandoned: (pod: Pod) => WhyAbandoned | undefined,
 ): PodView {
-  const verdicts = new Map<string, Verdict>();
-  const view = { remaining: [] as Pod[], kept: [] as Pod[], abandoned: [] as Pod[] };
+  const verdicts = new Map<string, Verdict | { readonly kind: 'abandoned' }>();
+  const view = { remaining: [] as Pod[], kept: [] as Pod[], abandoned: [] as Abandoned[] };
   let staying = 0;
   let nextAbandonedAt: number | undefined;
   for (const pod of pods) {
@@ -37,8 +46,14 @@ export function viewPods(
     if (verdict.kind === 'stays') staying++;
     else if (verdict.kind === 'kept') view.kept.push(pod);
     else {
+      const why = verdict.kind === 'leaves' ? whyAbandoned(pod) : undefined;
+      if (why !== undefined) {
+        verdicts.set(pod.metadata.uid, { kind: 'abandoned' });
+        view.abandoned.push({ pod, why });
+        continue;
+      }
       const abandonedAt = whenAbandoned(stance, pod, node);
-      if (abandonedAt !== undefined && abandonedAt <= now) view.abandoned.push(pod);
+      if (abandonedAt !== undefined && abandonedAt <= now) view.abandoned.push({ pod, why: 'nodeDown' });
       else {
         view.remaining.push(pod);
         if (abandonedAt !== undefined)

@@ -6,6 +6,7 @@ import type { Node, Pod, PodDisruptionBudget } from '../kube/types.ts';
 import type { NodeCondition } from '../node/conditions.ts';
 import type { NodePatch } from '../node/patch.ts';
 import type { NodeRecord } from '../node/record.ts';
+import type { Lineage } from './returns.ts';
 import type { Move, VolumeFacts } from '../volumes/moves.ts';
 
 /** All that the plan for one node may know. Plain data and pure look-ups, taken at one moment. */
@@ -42,6 +43,8 @@ export interface NodeMemory extends DrainMemory {
   readonly tallies: ReadonlyMap<string, Tally>;
   /** Since when a pod is held up (wall-clock milliseconds), by its UID, a space and the cause. */
   readonly heldUpSince: ReadonlyMap<string, number>;
+  /** Pods that were evicted from the node, by what makes new ones in their place. */
+  readonly lineages: ReadonlyMap<string, Lineage>;
   /** When the node may be cordoned again after somebody uncordoned it; monotonic milliseconds. */
   readonly recordonAt: number;
   /** Causes of blockers that an event has told already, by the UID of the maintenance. */
