@@ -5,14 +5,14 @@ import type { Pod } from '../kube/types.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { lateAbort } from '../runtime/late-abort.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { TokenBucket } from '../runtime/token-bucket.ts';
 import type { Deletion, Post } from './evictions.ts';
 import type { Claim, LiveDrainMemory } from './memory.ts';
+import type { EvictionPace } from './pace.ts';
 import { deleteOptions, evictionBody, evictionPath, podPath } from './requests.ts';
 
 export interface EvictorOptions {
   readonly client: Client;
-  readonly bucket: TokenBucket;
+  readonly pace: EvictionPace;
   readonly clock: Clock;
   readonly memory: LiveDrainMemory;
   readonly logger: Logger;
@@ -170,11 +170,11 @@ export class Evictor {
     }
   }
 
-  /** Waits for the rate and for a place on the wire; `request` is called when it can go out in this moment. */
+  /** Waits for a place on the wire, and then for the rate: who has both goes out in this moment, and in no pause. */
   async #inTurn<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
-    await this.#options.bucket.take(signal);
     await this.#wire.enter(signal);
     try {
+      await this.#options.pace.take(signal);
       return await request();
     } finally {
       this.#wire.leave();
@@ -193,7 +193,7 @@ export class Evictor {
     answer: Answer,
     signal: AbortSignal,
   ): Promise<'open' | 'closed'> {
-    const { memory, clock, isPresent } = this.#options;
+    const { memory, clock, isPresent, pace } = this.#options;
     const { pod, lane, retryIntervalMs } = post;
     const { uid } = pod.metadata;
     const at = clock.monotonic();
@@ -224,6 +224,7 @@ export class Evictor {
         memory.postponeProbe(lane, at, retryIntervalMs);
         return 'closed';
       case 'throttled':
+        pace.overloaded(answer.retryAfterSeconds);
         retryAt(Math.max(answer.retryAfterSeconds * 1000, lookAgainMs));
         return 'open';
       case 'network':

@@ -3,6 +3,7 @@ import { evacuateFinalizer, maintenanceAnnotation } from '../api/names.ts';
 import type { NodeMaintenance } from '../api/types.generated.ts';
 import { budgetKey } from '../drain/budgets.ts';
 import { Evictor } from '../drain/evictor.ts';
+import { EvictionPace } from '../drain/pace.ts';
 import type { Answer } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -11,7 +12,6 @@ import { ownConditions } from '../node/conditions.ts';
 import { parseRecord } from '../node/record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { TokenBucket } from '../runtime/token-bucket.ts';
 import { WorkQueue, type WorkQueueMetrics } from '../runtime/work-queue.ts';
 import { type Caches, type ReflectorContext, isReadable } from './caches.ts';
 import { emitEvent } from './emit.ts';
@@ -54,6 +54,7 @@ export class Controller {
   readonly #queue: WorkQueue;
   readonly #turns: TurnKeeper;
   readonly #pods: PodWatches;
+  readonly #pace: EvictionPace;
   readonly #evictor: Evictor;
   readonly #waiters = new Map<string, Set<string>>();
   readonly #unsubscribe: (() => void)[] = [];
@@ -72,9 +73,16 @@ export class Controller {
       },
       onAll: () => this.#pods.nodeNames.forEach((nodeName) => this.#queue.addAfter(nodeName, gatherMs)),
     });
+    this.#pace = new EvictionPace({
+      clock,
+      logger,
+      ratePerSecond: options.evictionQps,
+      burst: options.evictionBurst,
+      onRate: (ratePerSecond) => meter.evictionRate(ratePerSecond),
+    });
     this.#evictor = new Evictor({
       client,
-      bucket: new TokenBucket({ clock, ratePerSecond: options.evictionQps, burst: options.evictionBurst }),
+      pace: this.#pace,
       clock,
       memory: this.#memory.drain,
       logger,
@@ -129,6 +137,7 @@ export class Controller {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await Promise.all([this.#queue.stop(), this.#pods.stop()]);
     await this.#evictor.idle();
+    this.#pace.stop();
   }
 
   /** Pods that are held up now, by cause. */

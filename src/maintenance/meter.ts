@@ -25,6 +25,10 @@ export class DrainMeter {
     this.#asked.delete(uid);
   }
 
+  evictionRate(ratePerSecond: number): void {
+    this.#metrics.evictionRate.set(ratePerSecond);
+  }
+
   statusWritten(before: NodeMaintenance, after: NodeMaintenance): void {
     const was = before.status?.drain;
     const is = after.status?.drain;

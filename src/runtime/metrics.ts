@@ -39,6 +39,11 @@ export function createMetrics(version: string) {
       labelNames: ['answer'],
       registers,
     }),
+    evictionRate: new Gauge({
+      name: 'haulout_eviction_rate',
+      help: 'Evictions and deletions of pods a second that the leader allows itself: less than configured after the API server has said that it is overloaded.',
+      registers,
+    }),
     blockedPods: new Gauge({
       name: 'haulout_blocked_pods',
       help: 'Pods that cannot leave their node now, by cause.',

@@ -85,8 +85,19 @@ export class TokenBucket {
     this.#arm();
   }
 
+  /** Grants nothing for so long; what was saved up is lost. */
+  pause(ms: number): void {
+    this.#count();
+    this.#tokens = 0;
+    this.#countedMs = Math.max(this.#countedMs, this.#clock.monotonic() + ms);
+    this.#disarm();
+    this.#arm();
+  }
+
   #count(): void {
     const now = this.#clock.monotonic();
+    // In a pause it lies ahead.
+    if (now < this.#countedMs) return;
     this.#tokens = Math.min(
       this.#burst,
       this.#tokens + ((now - this.#countedMs) / 1000) * this.#ratePerSecond,
@@ -97,7 +108,8 @@ export class TokenBucket {
   #arm(): void {
     if (this.#cancelTimer !== undefined || this.#waiters.size === 0) return;
     // Whole milliseconds, upwards: timers cut fractions off and would come too early.
-    const delayMs = Math.max(1, Math.ceil(((1 - this.#tokens) / this.#ratePerSecond) * 1000));
+    const pausedMs = Math.max(0, this.#countedMs - this.#clock.monotonic());
+    const delayMs = Math.max(1, Math.ceil(pausedMs + ((1 - this.#tokens) / this.#ratePerSecond) * 1000));
     this.#cancelTimer = this.#clock.after(delayMs, () => {
       this.#cancelTimer = undefined;
       this.#grantWaiters();

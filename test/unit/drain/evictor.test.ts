@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import type { Deletion, Post } from '../../../src/drain/evictions.ts';
 import { Evictor } from '../../../src/drain/evictor.ts';
 import { type Claim, LiveDrainMemory } from '../../../src/drain/memory.ts';
+import { EvictionPace } from '../../../src/drain/pace.ts';
 import type { Answer, Refusal } from '../../../src/kube/answer.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { nullLogger } from '../../../src/runtime/logger.ts';
-import { TokenBucket } from '../../../src/runtime/token-bucket.ts';
 import { FakeClock, settle } from '../../fixtures/fake-clock.ts';
 import { type PodOptions, at, pod } from '../../fixtures/objects.ts';
 import { ScriptedClient, type ScriptedRequest } from '../../fixtures/scripted-client.ts';
@@ -54,7 +54,7 @@ function setUp(burst = 100) {
   const stop = new AbortController();
   const evictor = new Evictor({
     client,
-    bucket: new TokenBucket({ clock, ratePerSecond: 10, burst }),
+    pace: new EvictionPace({ clock, logger: nullLogger, ratePerSecond: 10, burst, onRate: () => {} }),
     clock,
     memory,
     logger: nullLogger,

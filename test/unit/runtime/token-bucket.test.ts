@@ -33,6 +33,20 @@ describe('TokenBucket', () => {
     expect(bucket.tryTake()).toBe(false);
   });
 
+  test('grants nothing in a pause, and begins with nothing saved up', async () => {
+    const { clock, bucket } = bucketOf(10, 3);
+    const granted: number[] = [];
+    bucket.pause(1_000);
+    bucket.pause(400);
+    expect(bucket.tryTake()).toBe(false);
+    for (let i = 0; i < 3; i++) void bucket.take(never).then(() => granted.push(clock.monotonic()));
+    await clock.advance(700);
+    bucket.setRate(5);
+    await clock.advance(5_000);
+    expect(granted).toEqual([1_200, 1_400, 1_600]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   test('who gives up leaves the line, takes no token and leaves no timer', async () => {
     const { clock, bucket } = bucketOf(1, 1);
     bucket.tryTake();
