@@ -39,6 +39,7 @@ export function statusEvents(
   const failure = after.drain?.failure;
   if (failure && before?.drain?.failure?.time !== failure.time)
     warning('DrainFailed', 'Drain', ready?.message ?? failure.message);
+  events.push(...volumeEvents(maintenance, before, after, toldCauses));
   const known = new Set([...toldCauses, ...(before?.blockers ?? []).map(({ cause }) => cause)]);
   for (const blocker of after.blockers ?? []) {
     if (known.has(blocker.cause)) continue;
@@ -56,6 +57,35 @@ export function statusEvents(
     warning(stalled.reason, 'Maintain', stalled.message);
   }
   return events;
+}
+
+const lateVolumes = {
+  DetachTimedOut: {
+    reason: 'VolumeDetachTimedOut',
+    tells: 'not detached within drain.volumes.detachTimeoutSeconds; the drain goes on',
+  },
+  AttachTimedOut: {
+    reason: 'VolumeAttachTimedOut',
+    tells: 'not attached to another node within drain.volumes.reattachTimeoutSeconds; the drain goes on',
+  },
+} as const;
+
+/** That volumes take longer than they may, once for each direction: the status says which. */
+function volumeEvents(
+  maintenance: NodeMaintenance,
+  before: NodeMaintenanceStatus | undefined,
+  after: NodeMaintenanceStatus,
+  told: ReadonlySet<string>,
+): EventNote[] {
+  return Object.entries(lateVolumes).flatMap(([phase, { reason, tells }]) => {
+    const late = after.drain?.volumes?.find((move) => move.phase === phase);
+    const wasLate = before?.drain?.volumes?.some((move) => move.phase === phase);
+    if (!late || wasLate || told.has(reason)) return [];
+    const { namespace, name } = late.pod;
+    const volumes = late.volumes.map(({ persistentVolume }) => persistentVolume).join(', ');
+    const note = `${volumes} of pod ${namespace}/${name}: ${tells}`;
+    return [{ maintenance, type: 'Warning', reason, action: 'MoveVolumes', note, cause: reason } as const];
+  });
 }
 
 /** What the end of a maintenance has to tell; `restored`: the node that was put back. */

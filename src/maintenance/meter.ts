@@ -1,8 +1,9 @@
-import type { NodeMaintenance } from '../api/types.generated.ts';
+import type { NodeMaintenance, VolumeMove } from '../api/types.generated.ts';
 import type { Answer } from '../kube/answer.ts';
 import type { Store } from '../kube/store.ts';
 import type { Pod } from '../kube/types.ts';
 import { type Metrics, setCounts } from '../runtime/metrics.ts';
+import { isUnderway } from '../volumes/moves.ts';
 
 /** Turns what happens in a drain into metrics. Pods are counted, never named. */
 export class DrainMeter {
@@ -40,6 +41,8 @@ export class DrainMeter {
     if (is?.failure && is.failure.time !== was?.failure?.time) {
       this.#metrics.drainSeconds.observe({ outcome: 'failed' }, is.activeSeconds ?? 0);
     }
+    for (const outcome of endedMoves(was?.volumes ?? [], is?.volumes ?? []))
+      this.#metrics.volumeMoves.inc({ outcome });
   }
 
   /** To be called before the metrics are read. */
@@ -52,4 +55,15 @@ export class DrainMeter {
     setCounts(this.#metrics.maintenances, phases);
     setCounts(this.#metrics.blockedPods, blockedByCause);
   }
+}
+
+/** One outcome for each pod whose volumes are not waited for any more. A move that was taken back had not begun. */
+function endedMoves(before: readonly VolumeMove[], after: readonly VolumeMove[]): string[] {
+  return before.flatMap((move) => {
+    if (!isUnderway(move)) return [];
+    const now = after.find(({ pod }) => pod.uid === move.pod.uid);
+    if (now?.phase === 'DetachTimedOut') return ['detachTimedOut'];
+    if (now?.phase === 'AttachTimedOut') return ['attachTimedOut'];
+    return now || move.since === undefined ? [] : ['settled'];
+  });
 }
