@@ -42,6 +42,8 @@ export function createMetrics(version: string) {
     evictionRate: new Gauge({
       name: 'haulout_eviction_rate',
       help: 'Evictions and deletions of pods a second that the leader allows itself: less than configured after the API server has said that it is overloaded.',
+      registers,
+    }),
     volumeMoves: new Counter({
       name: 'haulout_volume_moves_total',
       help: 'Pods whose volumes were followed to another node, by how that ended.',

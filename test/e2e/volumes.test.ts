@@ -95,7 +95,11 @@ describe('the lane of a driver', () => {
     const story = await storyOf(island, pods);
     const moved = story.filter((line) => line.startsWith('db'));
     expect(mostOnTheWay(moved)).toBe(1);
-    expect(moved).toHaveLength(9);
+    const steps = ['evicted', 'detached', 'attached'];
+    // Nobody waits for the last volume to be attached: nothing comes after it.
+    expect(moved.slice(0, 8)).toEqual(
+      pods.flatMap((pod) => steps.map((step) => `${pod} ${step}`)).slice(0, 8),
+    );
     // All of them before the second pod with a volume.
     const second = story.findIndex((line, index) => index > 0 && line === 'db-1 evicted');
     expect(story.slice(0, second).filter((line) => line.startsWith('web'))).toHaveLength(3);
@@ -336,7 +340,7 @@ test.concurrent('events about other volumes, however many, do not delay the wait
   expect(mostOnTheWay(await storyOf(island, ['db-0', 'db-1']))).toBe(1);
 });
 
-async function pods(island: Island): Promise<boolean> {
+async function allReady(island: Island): Promise<boolean> {
   const all = await bed.api.pods(island.namespace);
   return all.every((pod) => isReady(pod));
 }
@@ -355,5 +359,5 @@ test('killed in the middle of a wait, it goes on waiting', async () => {
   disk().heal(volume);
   await bed.untilSaid(island.node, 'Ready', 'True/Drained', { timeoutMs: 60_000 });
   expect(mostOnTheWay(await storyOf(island, ['db-0', 'db-1']))).toBe(1);
-  await bed.eventually('both pods are Ready again', async () => pods(island));
+  await bed.eventually('both pods are Ready again', async () => allReady(island));
 });

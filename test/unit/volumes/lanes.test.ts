@@ -68,6 +68,28 @@ function candidate(of: Pod): Candidate {
   };
 }
 
+function orphans(deadline: number) {
+  return { orphans: [{ driver: 'disk.example.com', deadline }] };
+}
+
+function planAtPaceWith(memory: LiveDrainMemory, scene: Scene) {
+  return paced({
+    ...scene,
+    input: {
+      planEvictions: (candidates) =>
+        planEvictions({
+          nodeName: 'n1',
+          age: '0',
+          candidates,
+          budgetsOf: ({ metadata }) =>
+            (scene.budgets ?? []).filter((each) => each.metadata.namespace === metadata.namespace),
+          memory,
+          now: 1_000_000,
+        }),
+    },
+  });
+}
+
 const a = pod('a');
 const b = pod('b');
 const c = pod('c');
@@ -111,7 +133,6 @@ test('each driver has a lane of its own; a pod with volumes of two drivers needs
 });
 
 test('attachments that nobody accounts for take places until their time is over', () => {
-  const orphans = (deadline: number) => ({ orphans: [{ driver: 'disk.example.com', deadline }] });
   expect(paced({ pods: [a], volumes: one, input: orphans(noon + 1) }).moves).toEqual([]);
   expect(paced({ pods: [a], volumes: one, input: orphans(noon) }).moves).toEqual(['a']);
 });
@@ -133,24 +154,6 @@ describe('budgets', () => {
     const scene = { pods: [a, b, c], volumes: one, asked: ['a'], budgets: [open] };
     expect(paced(scene)).toMatchObject({ posts: ['c'] });
   });
-
-  function planAtPaceWith(memory: LiveDrainMemory, scene: Scene) {
-    return paced({
-      ...scene,
-      input: {
-        planEvictions: (candidates) =>
-          planEvictions({
-            nodeName: 'n1',
-            age: '0',
-            candidates,
-            budgetsOf: ({ metadata }) =>
-              (scene.budgets ?? []).filter((each) => each.metadata.namespace === metadata.namespace),
-            memory,
-            now: 1_000_000,
-          }),
-      },
-    });
-  }
 });
 
 test('a pod whose volumes are not known is not asked; a failed look is said', () => {
