@@ -10,7 +10,8 @@ export type Cause =
   | 'ReturnsAfterEviction'
   | 'StuckTerminating'
   | 'UnmanagedPod'
-  | 'UnsatisfiablePodDisruptionBudget';
+  | 'UnsatisfiablePodDisruptionBudget'
+  | 'VolumeDetach';
 
 /** Why one pod cannot leave now. */
 export interface Obstacle {
@@ -31,6 +32,15 @@ export function severalBudgets(keys: readonly string[]): Obstacle {
 /** Without knowing its volumes nobody could follow them once the pod is gone. */
 export function unknownVolumes(problem: string): Obstacle {
   return { cause: 'ApiError', message: `its volumes could not be looked up: ${problem}` };
+}
+
+/** `volumes` are those of `pod`, which left before it: `namespace/name`. */
+export function slowDetach(pod: string, volumes: readonly string[]): Obstacle {
+  const whose = `${volumes.join(', ')} of pod ${pod}`;
+  return {
+    cause: 'VolumeDetach',
+    message: `it leaves when ${whose} is detached from the node, which takes long; look at the VolumeAttachment and at the driver's controller`,
+  };
 }
 
 /** The obstacle that an answer of the eviction API (or of a deletion) stands for. */

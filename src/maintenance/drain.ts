@@ -9,6 +9,7 @@ import type { Stance } from './stance.ts';
 import type { DrainFacts } from './status.ts';
 import { givesUp } from './unsatisfiable.ts';
 import { findLeftovers, followVolumes } from './volumes.ts';
+import { slowAt } from '../volumes/moves.ts';
 
 type DrainActions = Pick<
   Plan,
@@ -105,7 +106,7 @@ export function planDrain(
       evacuation.nextDeletionAt,
       ...active.flatMap(({ clock, view: { nextAbandonedAt } }) => [clock.deadline, nextAbandonedAt]),
       ...lists.map(({ nextStuckAt }) => nextStuckAt),
-      ...evacuation.moves.map(({ deadline }) => deadline),
+      ...evacuation.moves.flatMap((move) => [move.deadline, slowAt(move)]),
       ...volumes.orphans.map(({ deadline }) => deadline),
       ...[...facts.values()].map(({ leftovers }) => leftovers.nextAt),
     ],

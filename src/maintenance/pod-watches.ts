@@ -63,6 +63,7 @@ export class PodWatches {
     const watch = this.#nodes.get(nodeName);
     this.#nodes.delete(nodeName);
     this.#shared?.volumes.follow(nodeName, []);
+    for (const pod of watch?.store.values() ?? []) this.#shared?.volumes.podGone(pod);
     if (watch) this.#stop(watch.reflector);
     if (this.#nodes.size === 0) this.#stopShared();
   }

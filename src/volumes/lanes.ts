@@ -1,6 +1,6 @@
 import type { MovingVolume } from '../api/types.generated.ts';
 import type { Candidate, EvictionPlan } from '../drain/evictions.ts';
-import { type Obstacle, unknownVolumes } from '../drain/obstacles.ts';
+import { type Obstacle, slowDetach, unknownVolumes } from '../drain/obstacles.ts';
 import type { Pod } from '../kube/types.ts';
 import { compareText } from '../runtime/compare.ts';
 import {
@@ -11,6 +11,7 @@ import {
   driversOf,
   isPending,
   isUnderway,
+  slowAt,
 } from './moves.ts';
 
 export interface PaceInput {
@@ -54,6 +55,10 @@ export function planAtPace(input: PaceInput): PacedPlan {
     const chosen = lanes.choose([...plan.posts, ...plan.deletions].map(({ pod }) => pod));
     for (const [uid, obstacle] of plan.obstacles) obstacles.set(uid, obstacle);
     if (chosen.without.size === 0) return chosen.paced(plan, obstacles);
+    for (const uid of chosen.without) {
+      const slow = lanes.slowMove(known.get(uid) ?? []);
+      if (slow) obstacles.set(uid, slow);
+    }
     // Whoever has no place must not take up what the budget allows others.
     candidates = candidates.filter(({ pod }) => !chosen.without.has(pod.metadata.uid));
   }
@@ -105,6 +110,21 @@ class Lanes {
       moves,
     });
     return { without, paced };
+  }
+
+  /** Why one of these volumes has to wait for long. */
+  slowMove(volumes: readonly MovingVolume[]): Obstacle | undefined {
+    const drivers = driversOf(volumes);
+    const slow = this.#lasting.find(
+      (move) =>
+        (slowAt(move) ?? Infinity) <= this.#input.now &&
+        driversOf(move.volumes).some((driver) => drivers.includes(driver)),
+    );
+    if (!slow) return undefined;
+    return slowDetach(
+      podKey(slow.pod),
+      slow.volumes.map(({ persistentVolume }) => persistentVolume),
+    );
   }
 
   #takenPlaces(): Map<string, number> {

@@ -128,6 +128,14 @@ function isAwaitedElsewhere(move: VolumeMove, volume: MovingVolume, { facts, nod
   return !elsewhere.some(({ spec }) => nodes.includes(spec.nodeName));
 }
 
+// What is usual, with a kubelet that reports every 10 s and a provider with a queue.
+const slowDetachMs = 30_000;
+
+/** Wall-clock milliseconds from which it is said that others wait for the detaching; `undefined`: nothing is detached. */
+export function slowAt({ phase, since }: VolumeMove): number | undefined {
+  return phase === 'Detaching' && since !== undefined ? Date.parse(since) + slowDetachMs : undefined;
+}
+
 /** Still waited for: it takes a place in the lanes of its drivers. */
 export function isUnderway({ phase }: VolumeMove): boolean {
   return phase !== 'DetachTimedOut' && phase !== 'AttachTimedOut';

@@ -5,7 +5,7 @@ import { LiveDrainMemory } from '../../../src/drain/memory.ts';
 import type { Pod, PodDisruptionBudget } from '../../../src/kube/types.ts';
 import { type PaceInput, planAtPace } from '../../../src/volumes/lanes.ts';
 import { beginMove } from '../../../src/volumes/moves.ts';
-import { budget, noon, pod } from '../../fixtures/objects.ts';
+import { at, budget, noon, pod } from '../../fixtures/objects.ts';
 import { volume } from '../../fixtures/volumes.ts';
 
 interface Scene {
@@ -154,6 +154,16 @@ describe('budgets', () => {
     const scene = { pods: [a, b, c], volumes: one, asked: ['a'], budgets: [open] };
     expect(paced(scene)).toMatchObject({ posts: ['c'] });
   });
+});
+
+test('that a detach takes long is said by those who wait for it', () => {
+  const left = pod('gone');
+  const slow = (since: string) => ({
+    moves: [{ ...beginMove(left, [volume('x')]), phase: 'Detaching' as const, since }],
+  });
+  const scene = { pods: [a, c], volumes: one };
+  expect(paced({ ...scene, input: slow(at(-29)) }).obstacles).toEqual({});
+  expect(paced({ ...scene, input: slow(at(-30)) }).obstacles).toEqual({ 'uid-a': 'VolumeDetach' });
 });
 
 test('a pod whose volumes are not known is not asked; a failed look is said', () => {
