@@ -18,9 +18,11 @@ export class SuccessionWatches {
   }
 
   follow(nodeName: string, moves: readonly Move[]): void {
+    // A pod that was not asked yet, or refused, has no successor to look for.
+    const begun = moves.filter((move) => isUnderway(move) && move.since !== undefined);
     this.#pool.want(
       nodeName,
-      moves.filter(isUnderway).flatMap((move) => this.#wishes(move)),
+      begun.flatMap((move) => this.#wishes(move)),
     );
   }
 

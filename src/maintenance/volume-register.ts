@@ -22,8 +22,8 @@ const looksAtOnce = 16;
 
 /** What a claim led to. */
 type Found =
-  | { readonly kind: 'volume'; readonly use: ClaimUse; readonly volume: PersistentVolume }
-  /** Without a volume there is nothing attached. */
+  | { readonly kind: 'volume'; readonly volume: MovingVolume }
+  /** Nothing that could be attached. */
   | { readonly kind: 'none' }
   | { readonly kind: 'unbound' }
   | { readonly kind: 'failed'; readonly problem: string };
@@ -72,10 +72,9 @@ export class VolumeRegister {
 
   /** Whether a driver attaches is asked every time: its CSIDriver may come or change. */
   #attachable(found: readonly Found[]): MovingVolume[] {
+    const { attachRequired } = this.#options;
     return found.flatMap((each) =>
-      each.kind === 'volume'
-        ? (attachableVolume(each.use, each.volume, this.#options.attachRequired) ?? [])
-        : [],
+      each.kind === 'volume' && attachRequired(each.volume.driver) ? [each.volume] : [],
     );
   }
 
@@ -111,7 +110,8 @@ export class VolumeRegister {
     const volume = await this.#get<PersistentVolume>(`/api/v1/persistentvolumes/${volumeName}`, signal);
     if (volume.kind === 'notFound') return { kind: 'none' };
     if (volume.kind !== 'ok') return { kind: 'failed', problem: volume.message };
-    return { kind: 'volume', use, volume: volume.object };
+    const attachable = attachableVolume(use, volume.object, () => true);
+    return attachable ? { kind: 'volume', volume: attachable } : { kind: 'none' };
   }
 
   async #get<T>(path: string, signal: AbortSignal): Promise<Answer<T>> {
