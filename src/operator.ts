@@ -40,6 +40,8 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
   readonly #stopping = new AbortController();
   #controller: Controller | undefined;
   #stopped: Promise<void> | undefined;
+  /** The Lease was given up for another replica, and none has taken it. */
+  #handedOverInVain = false;
 
   constructor(options: RunOptions, logger: Logger, access: LoadedKubeConfig) {
     super(logger);
@@ -143,8 +145,14 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
       evictionBurst,
       maxUnavailableNodes,
       self: pod,
+      handOver: this.#elector && !this.#handedOverInVain ? () => this.#handOver() : undefined,
     });
     this.#controller.start();
+  }
+
+  /** Has another replica lead; where none does, this one goes on and does not try that again. */
+  #handOver(): void {
+    void this.#elector?.stepDown().then((taken) => (this.#handedOverInVain = !taken));
   }
 
   async #follow(): Promise<void> {

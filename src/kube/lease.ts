@@ -27,6 +27,8 @@ export interface LeaderElectorOptions extends TermCallbacks {
   readonly random?: () => number;
 }
 
+/** So long a process that has stepped down leaves the Lease to others. */
+const awayMs = 30_000;
 const jitter = 0.2;
 /** A lost Lease should have ended the work long before. */
 const overdueMs = 30_000;
@@ -50,6 +52,10 @@ export class LeaderElector {
   #stopping = false;
   /** While leading: ends the term if the Lease, as just observed, is somebody else's. */
   #onForeignHolder: (() => void) | undefined;
+  /** While leading: ends the term in good order. */
+  #leave: (() => void) | undefined;
+  /** Whoever waits for the end of a step down. */
+  #onTaken: ((taken: boolean) => void) | undefined;
   /** Monotonic time at which the last successful renewal was sent. */
   #renewedMs = Number.NEGATIVE_INFINITY;
 
@@ -144,6 +150,23 @@ export class LeaderElector {
     }
   }
 
+  /**
+   * Ends the work (renewing until it has ended), then releases the Lease for another process to take. Competes again
+   * when one has, or when none did for a while. Whether one did; false at once where this process does not lead.
+   */
+  async stepDown(): Promise<boolean> {
+    const term = this.#term;
+    if (term === undefined || this.#stopping) return false;
+    await term.end();
+    // Lost or stopped meanwhile: that has its own end.
+    if (this.#term !== term || this.#leave === undefined) return false;
+    const taken = new Promise<boolean>((resolve) => {
+      this.#onTaken = resolve;
+    });
+    this.#leave();
+    return taken;
+  }
+
   async #loop(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !this.#stopping) {
       try {
@@ -212,6 +235,11 @@ export class LeaderElector {
     };
     signal.addEventListener('abort', onStop, { once: true });
     this.#term = term;
+    let leaves = false;
+    this.#leave = () => {
+      leaves = true;
+      renewing.abort(new Error('this process steps down'));
+    };
     this.#onForeignHolder = () => {
       if ((this.#lock.waitMs() ?? 0) > 0) {
         renewing.abort(new Error('another process holds the Lease'));
@@ -230,7 +258,8 @@ export class LeaderElector {
       cancelWatch();
       this.#onForeignHolder = undefined;
       signal.removeEventListener('abort', onStop);
-      if (!signal.aborted) {
+      this.#leave = undefined;
+      if (!signal.aborted && !leaves) {
         logger.warn('lost the Lease', { identity, holder: this.#lock.holder ?? '' });
         // Nobody may believe in the old renewal while the work is told to end.
         this.#renewedMs = Number.NEGATIVE_INFINITY;
@@ -238,6 +267,25 @@ export class LeaderElector {
       }
       await term.end();
       this.#term = undefined;
+    }
+    if (leaves) await this.#stayAway(signal);
+  }
+
+  async #stayAway(signal: AbortSignal): Promise<void> {
+    const { clock, logger, identity } = this.#options;
+    let taken = false;
+    try {
+      if (!signal.aborted && this.#isFresh()) await this.#release();
+      logger.info('gave up the Lease for another process', { identity });
+      const until = clock.monotonic() + awayMs;
+      const isTaken = (): boolean => this.#lock.holder !== undefined && this.#lock.holder !== identity;
+      while (!signal.aborted && !isTaken() && clock.monotonic() < until) {
+        await pause(clock, until - clock.monotonic(), signal, this.#wakeUps);
+      }
+      taken = isTaken();
+    } finally {
+      this.#onTaken?.(taken);
+      this.#onTaken = undefined;
     }
   }
 

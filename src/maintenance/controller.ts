@@ -13,10 +13,11 @@ import { parseRecord } from '../node/record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { WorkQueue, type WorkQueueMetrics } from '../runtime/work-queue.ts';
-import { type Caches, type ReflectorContext, isReadable } from './caches.ts';
+import { type Caches, type ReflectorContext, held, isReadable } from './caches.ts';
 import { emitEvent } from './emit.ts';
 import { Memory } from './memory.ts';
 import type { DrainMeter } from './meter.ts';
+import { OwnPodKeeper } from './own-pod.ts';
 import { PodWatches } from './pod-watches.ts';
 import { Reconciler, WriteRefused } from './reconciler.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -37,6 +38,8 @@ export interface ControllerOptions {
   readonly maxUnavailableNodes: NodeLimit;
   /** The pod that this process runs in. */
   readonly self: { readonly namespace: string; readonly name: string } | undefined;
+  /** Stops leading so that another replica can; undefined where that is not possible, or was of no use. */
+  readonly handOver: (() => void) | undefined;
 }
 
 // Reconciles wait for the API server, not for each other.
@@ -56,6 +59,7 @@ export class Controller {
   readonly #pods: PodWatches;
   readonly #pace: EvictionPace;
   readonly #evictor: Evictor;
+  readonly #ownPod: OwnPodKeeper;
   readonly #waiters = new Map<string, Set<string>>();
   readonly #unsubscribe: (() => void)[] = [];
 
@@ -91,6 +95,19 @@ export class Controller {
       wakeNode: (nodeName) => this.#queue.addAfter(nodeName, gatherMs),
       wakeLane: (key) => this.#wakeWaiters(key),
     });
+    this.#ownPod = new OwnPodKeeper({
+      client,
+      clock,
+      logger,
+      isHeld: (nodeName) =>
+        caches.nodes.byIndex(held, held).some(({ metadata }) => metadata.name === nodeName),
+      handOver: options.handOver,
+      fateOf: (nodeName) => this.#memory.of(nodeName).ownPod,
+      onFate: (nodeName, fate) => {
+        this.#memory.of(nodeName).ownPod = fate;
+        wake(nodeName);
+      },
+    });
     const { nodes, maintenances } = caches;
     this.#turns = new TurnKeeper({ nodes, maintenances, limit: options.maxUnavailableNodes, onTurn: wake });
     const reconciler = new Reconciler({
@@ -105,6 +122,7 @@ export class Controller {
       watchPods: (nodeName, wanted) => this.#pods.want(nodeName, wanted),
       followMoves: (nodeName, moves) => this.#pods.follow(nodeName, moves),
       waitFor: (nodeName, lanes) => this.#waitFor(nodeName, lanes),
+      decideOwnPod: (nodeName, pod) => this.#ownPod.decide(nodeName, pod),
       emit: (event, node, nodeName) => emitEvent(options.recorder, event, node, nodeName),
       wakeAfter: (nodeName, delayMs) => this.#queue.addAfter(nodeName, delayMs),
       onStatus: (before, after) => meter.statusWritten(before, after),
@@ -135,7 +153,7 @@ export class Controller {
   /** Ends all work; what is on the wire is aborted. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    await Promise.all([this.#queue.stop(), this.#pods.stop()]);
+    await Promise.all([this.#queue.stop(), this.#pods.stop(), this.#ownPod.stop()]);
     await this.#evictor.idle();
     this.#pace.stop();
   }

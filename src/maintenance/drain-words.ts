@@ -38,6 +38,7 @@ export function drainedMessage({ stance, view, gone, leftovers }: DrainFacts): s
 
 const whyAbandoned: Readonly<Record<WhyAbandoned, string>> = {
   nodeDown: 'no longer waited for, because the node is not Ready',
+  ownPod: 'left, because haulout runs in it and no other node can take it',
   returns: 'no longer waited for, because they come back after each eviction',
 };
 

@@ -3,6 +3,7 @@ import type { Node, Pod } from '../kube/types.ts';
 import { listBlockers, remainingBlockers } from './blockers.ts';
 import { advanceDrainClock } from './drain-clock.ts';
 import { type PodView, viewPods } from './pods.ts';
+import { staysPut } from './order.ts';
 import { keepsReturning } from './returns.ts';
 import type { Plan, Snapshot, Tally } from './snapshot.ts';
 import type { Stance } from './stance.ts';
@@ -17,6 +18,7 @@ type DrainActions = Pick<
   | 'deletions'
   | 'mayLeave'
   | 'claims'
+  | 'undecided'
   | 'watchPods'
   | 'moves'
   | 'waitsFor'
@@ -41,6 +43,7 @@ const nothing: DrainActions = {
   deletions: [],
   mayLeave: new Set(),
   claims: new Map(),
+  undecided: undefined,
   watchPods: false,
   moves: [],
   waitsFor: new Set(),
@@ -67,7 +70,10 @@ export function planDrain(
 ): DrainPart {
   const { pods, now, daemonSetExists } = snapshot;
   if (pods === undefined) return { ...noDrain, actions: () => ({ ...nothing, watchPods: true }) };
-  const whyAbandoned = (pod: Pod) => (keepsReturning(snapshot, pod) ? 'returns' : undefined);
+  const whyAbandoned = (pod: Pod) => {
+    if (keepsReturning(snapshot, pod)) return 'returns';
+    return staysPut(snapshot, pod) ? 'ownPod' : undefined;
+  };
   const view = (stance: Stance) => viewPods(stance, pods, node, daemonSetExists, now, whyAbandoned);
   const active = stances.map((stance) => evacuator(snapshot, stance, view(stance), node));
   const all = [...active, ...silent.map((stance) => evacuator(snapshot, stance, view(stance), node))];
@@ -95,6 +101,7 @@ export function planDrain(
       deletions: cordoned && counted ? evacuation.deletions : [],
       mayLeave: cordoned ? evacuation.mayLeave : new Set(),
       claims: cordoned && counted ? evacuation.claims : new Map(),
+      undecided: cordoned && counted ? evacuation.undecided : undefined,
       watchPods: true,
       moves: evacuation.moves,
       waitsFor: evacuation.waitsFor,

@@ -5,7 +5,7 @@ import { protectedFrom } from '../drain/obstacles.ts';
 import type { Pod } from '../kube/types.ts';
 import { type PacedPlan, planAtPace } from '../volumes/lanes.ts';
 import type { DrainClock } from './drain-clock.ts';
-import { ageOf, whoseTurn } from './order.ts';
+import { ageOf, ownPodTurn, whoseTurn } from './order.ts';
 import { type PodView, comparePods } from './pods.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Stance } from './stance.ts';
@@ -24,6 +24,8 @@ export interface Evacuation extends PacedPlan {
   readonly mayLeave: ReadonlySet<string>;
   /** Wall-clock milliseconds at which a pod's budget will have refused it for long enough to be deleted. */
   readonly nextDeletionAt: number | undefined;
+  /** The operator's own pod, when it has to be looked for what is to become of it. */
+  readonly undecided: Pod | undefined;
 }
 
 /**
@@ -60,7 +62,8 @@ export function planEvacuation(
     candidates.push({ pod, gracePeriodSeconds, mayBeDeleted, retryIntervalMs, heldUpBefore });
   }
   const { budgetsOf, memory, monotonic: now, nodeName } = snapshot;
-  const going = whoseTurn(snapshot, candidates, evacuators);
+  const turn = ownPodTurn(snapshot, whoseTurn(snapshot, candidates, evacuators), evacuators);
+  const { going, undecided } = turn;
   const age = ageOf(evacuators);
   const plan = planAtPace({
     candidates: going,
@@ -78,7 +81,8 @@ export function planEvacuation(
     ...plan,
     mayLeave: new Set(going.map(({ pod }) => pod.metadata.uid)),
     obstacles: new Map([...named.obstacles, ...objections]),
-    wakeAt: earliest(plan.wakeAt, named.wakeAt),
+    wakeAt: earliest(earliest(plan.wakeAt, named.wakeAt), turn.wakeAt),
+    undecided,
     nextDeletionAt: dates.length > 0 ? Math.min(...dates) : undefined,
   };
 }

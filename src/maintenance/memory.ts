@@ -3,6 +3,7 @@ import { LiveDrainMemory } from '../drain/memory.ts';
 import { UnsatisfiableBudgets } from '../drain/unsatisfiable.ts';
 import type { Pod } from '../kube/types.ts';
 import type { NodeRecord } from '../node/record.ts';
+import type { OwnPodFate } from './order.ts';
 import { type Lineage, afterEviction, lineageOf } from './returns.ts';
 import type { NodeMemory, Tally } from './snapshot.ts';
 
@@ -13,6 +14,7 @@ interface NodeNotes {
   heldUpSince: ReadonlyMap<string, number>;
   readonly toldCauses: Map<string, Set<string>>;
   readonly lineages: Map<string, Lineage>;
+  ownPod: OwnPodFate | undefined;
   recordonAt: number;
   recordons: number;
   nodeWriteProblem: string | undefined;
@@ -39,6 +41,7 @@ export class Memory {
         heldUpSince: new Map(),
         toldCauses: new Map(),
         lineages: new Map(),
+        ownPod: undefined,
         recordonAt: 0,
         recordons: 0,
         nodeWriteProblem: undefined,
@@ -87,7 +90,7 @@ export class Memory {
 
   view(nodeName: string): NodeMemory {
     const { drain, unsatisfiable, absentHolders } = this;
-    const { lastRecord, tallies, heldUpSince, toldCauses, lineages, recordonAt, nodeWriteProblem } =
+    const { lastRecord, tallies, heldUpSince, toldCauses, lineages, ownPod, recordonAt, nodeWriteProblem } =
       this.of(nodeName);
     return {
       attempts: drain.attempts,
@@ -101,6 +104,7 @@ export class Memory {
       heldUpSince,
       toldCauses,
       lineages,
+      ownPod,
       recordonAt,
       nodeWriteProblem,
     };

@@ -1,4 +1,5 @@
 import type { Candidate } from '../drain/evictions.ts';
+import { isTerminating } from '../drain/filters.ts';
 import type { Pod } from '../kube/types.ts';
 import { compareText } from '../runtime/compare.ts';
 import type { Evacuator } from './evacuation.ts';
@@ -22,6 +23,44 @@ export function whoseTurn(
   return candidates.filter(({ pod }) => rank(pod, self) <= first);
 }
 
+/** What a look at the API server found out about the operator's own pod, when all others were gone. */
+export interface OwnPodFate {
+  readonly kind: 'leaves' | 'stays' | 'unknown';
+  /** Monotonic milliseconds. */
+  readonly at: number;
+}
+
+/** Other nodes come and fill up: so long after a look there is another one. */
+export const fateLastsMs = 60_000;
+
+export interface OwnPodTurn {
+  readonly going: readonly Candidate[];
+  /** It has to be looked for what is to become of it. */
+  readonly undecided: Pod | undefined;
+  /** Monotonic milliseconds. */
+  readonly wakeAt: number | undefined;
+}
+
+/** The operator's own pod leaves only when another node can take it: `going` are the candidates whose turn it is. */
+export function ownPodTurn(
+  { self, memory, monotonic }: Pick<Snapshot, 'self' | 'memory' | 'monotonic'>,
+  going: readonly Candidate[],
+  evacuators: readonly Evacuator[],
+): OwnPodTurn {
+  const abandoned = evacuators.flatMap(({ view }) => view.abandoned);
+  const pod =
+    going.find((each) => isOwn(each.pod, self))?.pod ?? abandoned.find(({ why }) => why === 'ownPod')?.pod;
+  const { ownPod: fate, accepted, inFlight } = memory;
+  if (!pod || accepted.has(pod.metadata.uid) || inFlight.has(pod.metadata.uid))
+    return { going, undecided: undefined, wakeAt: undefined };
+  const lasts = fate !== undefined && fate.at + fateLastsMs > monotonic;
+  return {
+    going: fate?.kind === 'leaves' ? going : going.filter((each) => each.pod !== pod),
+    undecided: lasts ? undefined : pod,
+    wakeAt: lasts ? fate.at + fateLastsMs : undefined,
+  };
+}
+
 /**
  * Of the oldest maintenance that evacuates the node now; the least text is the oldest. Creation times have whole seconds,
  * and names decide between objects of the same second.
@@ -40,6 +79,11 @@ export function ageOf(evacuators: readonly Evacuator[]): string {
 function rank(pod: Pod, self: Snapshot['self']): number {
   if (isOwn(pod, self)) return 2;
   return (pod.spec.priority ?? 0) >= systemCritical ? 1 : 0;
+}
+
+/** The operator's own pod, when no other node could take it. */
+export function staysPut({ self, memory }: Pick<Snapshot, 'self' | 'memory'>, pod: Pod): boolean {
+  return memory.ownPod?.kind === 'stays' && isOwn(pod, self) && !isTerminating(pod);
 }
 
 /** Whether this process runs in the pod. */

@@ -4,8 +4,11 @@ import type { Node, Pod } from '../kube/types.ts';
 import { compareText } from '../runtime/compare.ts';
 import type { Stance } from './stance.ts';
 
-/** `nodeDown`: it cannot stop because the node is not Ready; `returns`: evicted again and again, it comes back. */
-export type WhyAbandoned = 'nodeDown' | 'returns';
+/**
+ * `nodeDown`: it cannot stop because the node is not Ready; `returns`: evicted again and again, it comes back; `ownPod`:
+ * the operator runs in it, and no other node can take it.
+ */
+export type WhyAbandoned = 'nodeDown' | 'returns' | 'ownPod';
 
 export interface Abandoned {
   readonly pod: Pod;

@@ -4,7 +4,7 @@ import type { Evictor } from '../drain/evictor.ts';
 import type { Answer, Refusal } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
 import type { Store } from '../kube/store.ts';
-import type { KubeObject, Node } from '../kube/types.ts';
+import type { KubeObject, Node, Pod } from '../kube/types.ts';
 import { nodeConditionsPatch } from '../node/conditions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -29,6 +29,8 @@ export interface ReconcilerOptions {
   readonly followMoves: (nodeName: string, moves: Plan['moves']) => void;
   /** Which budgets' changes this node has to hear of. */
   readonly waitFor: (nodeName: string, lanes: ReadonlySet<string>) => void;
+  /** The operator's own pod is all that is left on the node. */
+  readonly decideOwnPod: (nodeName: string, pod: Pod) => void;
   readonly emit: (event: EventNote, node: Node | undefined, nodeName: string) => void;
   readonly wakeAfter: (nodeName: string, delayMs: number) => void;
   /** A status was written. */
@@ -75,6 +77,7 @@ export class Reconciler {
     waitFor(nodeName, work.waitsFor);
     // First of all and before any wait: these rest on what the snapshot said of budgets and of other nodes' lanes.
     evictor.start(nodeName, work, signal);
+    if (work.undecided) this.#options.decideOwnPod(nodeName, work.undecided);
     if (work.wakeAfterMs !== undefined) wakeAfter(nodeName, work.wakeAfterMs);
     await this.#write(nodeName, snapshot, work, signal);
     if (snapshot.maintenances.length === 0 && work.verifyHolders.length === 0) memory.forget(nodeName);

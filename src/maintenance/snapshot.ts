@@ -6,6 +6,7 @@ import type { Node, Pod, PodDisruptionBudget } from '../kube/types.ts';
 import type { NodeCondition } from '../node/conditions.ts';
 import type { NodePatch } from '../node/patch.ts';
 import type { NodeRecord } from '../node/record.ts';
+import type { OwnPodFate } from './order.ts';
 import type { Lineage } from './returns.ts';
 import type { Move, VolumeFacts } from '../volumes/moves.ts';
 
@@ -45,6 +46,8 @@ export interface NodeMemory extends DrainMemory {
   readonly heldUpSince: ReadonlyMap<string, number>;
   /** Pods that were evicted from the node, by what makes new ones in their place. */
   readonly lineages: ReadonlyMap<string, Lineage>;
+  /** What is to become of the operator's own pod on this node. */
+  readonly ownPod: OwnPodFate | undefined;
   /** When the node may be cordoned again after somebody uncordoned it; monotonic milliseconds. */
   readonly recordonAt: number;
   /** Causes of blockers that an event has told already, by the UID of the maintenance. */
@@ -105,6 +108,8 @@ export interface Plan {
   readonly mayLeave: ReadonlySet<string>;
   /** What is left for each lane of a budget beside the posts. */
   readonly claims: ReadonlyMap<string, Claim>;
+  /** The operator's own pod is all that is left: it has to be looked for what is to become of it. */
+  readonly undecided: Pod | undefined;
   /** Maintenances that are done with the node, or have to let go of it. */
   readonly dropFinalizers: readonly FinalizerWrite[];
   /** Names (and UIDs) on the node's record to look up on the API server. */

@@ -15,6 +15,8 @@ export interface OperatorOptions {
   readonly identity?: string;
   /** Added to the command line. */
   readonly flags?: readonly string[];
+  /** The pod that stands for it, as the chart's downward API would name it. */
+  readonly pod?: { readonly namespace: string; readonly name: string };
 }
 
 export interface LogLine {
@@ -59,7 +61,10 @@ export class OperatorProcess {
       ...(options.flags ?? []),
     ];
     try {
-      this.#child = spawn(join(repositoryRoot, 'bin', 'haulout'), args, { stdio: ['ignore', log, log] });
+      this.#child = spawn(join(repositoryRoot, 'bin', 'haulout'), args, {
+        stdio: ['ignore', log, log],
+        env: { ...process.env, ...podVariables(options.pod) },
+      });
     } finally {
       closeSync(log);
     }
@@ -162,6 +167,10 @@ export class OperatorProcess {
       // It has ended already.
     }
   }
+}
+
+function podVariables(pod: OperatorOptions['pod']): Record<string, string> {
+  return pod ? { POD_NAMESPACE: pod.namespace, POD_NAME: pod.name } : {};
 }
 
 export function parseLog(text: string): readonly LogLine[] {

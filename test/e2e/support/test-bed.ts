@@ -15,7 +15,7 @@ import { Island, ISLAND_LABEL, podsExpected } from './island.ts';
 import { Kubectl } from './kubectl.ts';
 import { NotHere } from './not-here.ts';
 import { type NodeSnapshot, snapshotOf } from './node-snapshot.ts';
-import { OperatorProcess, tailOf } from './operator-process.ts';
+import { type OperatorOptions, OperatorProcess, tailOf } from './operator-process.ts';
 import { isReady, said, summary } from './status.ts';
 
 export interface IslandOptions extends Omit<NodeOptions, 'unschedulable'> {
@@ -78,7 +78,7 @@ export class TestBed {
 
   /** Starts one and waits until it is ready; only where the file has a cluster of its own. */
   async startOperator(
-    options: { name?: string; identity?: string; flags?: readonly string[] } = {},
+    options: Pick<Partial<OperatorOptions>, 'name' | 'identity' | 'flags' | 'pod'> = {},
   ): Promise<OperatorProcess> {
     const { dir } = this.cluster;
     const name = options.name ?? `operator-${this.#operators.length + 1}`;

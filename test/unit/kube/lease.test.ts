@@ -96,6 +96,74 @@ describe('LeaderElector', () => {
     },
   );
 
+  test('steps down in good order for another process, and stands by from then on', async () => {
+    const { clock, server, log, join } = world();
+    const [a, b] = [join('a'), join('b')];
+    a.elector.start();
+    await clock.advance(1_000);
+    b.elector.start();
+    await clock.advance(1_000);
+    const taken = a.elector.stepDown();
+    await clock.advance(100);
+    expect(await taken).toBe(true);
+    expect([a.elector.isLeader(), b.elector.isLeader()]).toEqual([false, true]);
+    expect(log).toEqual(['a starts', 'a stops', 'b starts']);
+    expect(a.elector.check()).toBeUndefined();
+    void b.elector.stop();
+    await clock.advance(5_000);
+    expect(a.elector.isLeader()).toBe(true);
+    expect(server.lease?.spec?.holderIdentity).toBe('a');
+  });
+
+  test('leads again where nobody takes what it gave up', async () => {
+    const { clock, server, log, join } = world();
+    const { elector } = join('a');
+    elector.start();
+    await clock.advance(1_000);
+    const taken = elector.stepDown();
+    await clock.advance(29_000);
+    expect(elector.isLeader()).toBe(false);
+    expect(server.lease?.spec?.holderIdentity).toBe('');
+    await clock.advance(2_000);
+    expect(await taken).toBe(false);
+    expect(elector.isLeader()).toBe(true);
+    expect(log).toEqual(['a starts', 'a stops', 'a starts']);
+  });
+
+  test('keeps the Lease until the work that steps down has ended', async () => {
+    const { clock, join } = world();
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const a = join('a', { onStoppedLeading: () => ended });
+    a.elector.start();
+    await clock.advance(1_000);
+    const b = join('b');
+    b.elector.start();
+    void a.elector.stepDown();
+    await clock.advance(60_000);
+    expect(b.elector.isLeader()).toBe(false);
+    end();
+    await clock.advance(100);
+    expect(b.elector.isLeader()).toBe(true);
+  });
+
+  test('can be stopped while it stays away', async () => {
+    const { clock, server, join } = world();
+    const { elector } = join('a');
+    elector.start();
+    await clock.advance(1_000);
+    const taken = elector.stepDown();
+    await clock.advance(1_000);
+    await elector.stop();
+    expect(await taken).toBe(false);
+    expect(server.lease?.spec?.holderIdentity).toBe('');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('a process that does not lead has nothing to step down from', async () => {
+    const { join } = world();
+    expect(await join('a').elector.stepDown()).toBe(false);
+  });
+
   test('a holder that renews with timestamps of long ago is alive', async () => {
     const { clock, join } = world();
     const a = join('a');
@@ -344,7 +412,7 @@ describe('LeaderElector', () => {
 
 const disturbance = fc.record({
   process: fc.nat({ max: 2 }),
-  what: fc.constantFrom('freeze', 'thaw', 'cut', 'deaf', 'blind', 'slow', 'well', 'restart'),
+  what: fc.constantFrom('freeze', 'thaw', 'cut', 'deaf', 'blind', 'slow', 'well', 'restart', 'leave'),
   forMs: fc.integer({ min: 0, max: 20_000 }),
 });
 
@@ -387,6 +455,9 @@ describe('LeaderElector under any disturbance', () => {
                 restarting.delete(elector);
                 elector.start();
               });
+              break;
+            case 'leave':
+              void elector.stepDown();
               break;
             case 'well':
               process.thaw();

@@ -61,3 +61,73 @@ describe('system-critical pods', () => {
     expect(namesOf(stage.settle().posts)).toEqual(['dns']);
   });
 });
+
+/** As if somebody had looked so long ago. */
+function looked(stage: Stage, kind: 'leaves' | 'stays' | 'unknown', secondsAgo = 0): Stage {
+  const lookedAt = 1_000_000 + (stage.seconds - secondsAgo) * 1000;
+  stage.notes = { ...stage.notes, ownPod: { kind, at: lookedAt } };
+  return stage;
+}
+
+describe("the operator's own pod", () => {
+  const own = pod('haulout-0', critical);
+
+  function alone(others: readonly Pod[] = []): Stage {
+    const stage = draining([own, ...others]);
+    stage.self = { namespace: 'shop', name: 'haulout-0' };
+    return stage;
+  }
+
+  test.each<[string, Pod]>([
+    ['another one', pod('web')],
+    ['a system-critical one', pod('dns', critical)],
+    ['one that terminates', pod('web', { deletionTimestamp: due })],
+  ])('waits for %s', (_, other) => {
+    const work = alone([other]).settle();
+    expect(namesOf(work.posts)).not.toContain('haulout-0');
+    expect(work.undecided).toBeUndefined();
+  });
+
+  test('is looked after when it is the last one, and not asked before', () => {
+    const work = alone().settle();
+    expect(work.posts).toEqual([]);
+    expect(work.mayLeave.size).toBe(0);
+    expect(work.undecided?.metadata.name).toBe('haulout-0');
+  });
+
+  test('leaves when another node can take it', () => {
+    const work = looked(alone(), 'leaves').settle();
+    expect(namesOf(work.posts)).toEqual(['haulout-0']);
+    expect(work.undecided).toBeUndefined();
+  });
+
+  test('stays, is named and not waited for when no other node can take it', () => {
+    const stage = looked(alone(), 'stays');
+    const work = stage.settle();
+    expect(work.posts).toEqual([]);
+    expect(work.undecided).toBeUndefined();
+    expect(work.wakeAfterMs).toBe(60_000);
+    expect(stage.words()).toMatchObject({ Ready: 'True/Drained', Drained: 'True/Drained' });
+    for (const type of ['Ready', 'Drained']) {
+      const said = stage.status().conditions?.find((each) => each.type === type)?.message;
+      expect(said).toContain('no other node can take it: shop/haulout-0');
+    }
+  });
+
+  test.each(['leaves', 'stays', 'unknown'] as const)('%s is looked at again after a minute', (kind) => {
+    expect(looked(alone(), kind, 60).settle().undecided?.metadata.name).toBe('haulout-0');
+  });
+
+  test('is waited for once it terminates', () => {
+    const stage = looked(alone(), 'stays');
+    stage.pods = [pod('haulout-0', { deletionTimestamp: due })];
+    stage.settle();
+    expect(stage.said('Drained')).toBe('False/PodsRemaining');
+  });
+
+  test('is a pod like any other to another replica', () => {
+    const stage = draining([own]);
+    stage.self = { namespace: 'shop', name: 'haulout-1' };
+    expect(namesOf(stage.settle().posts)).toEqual(['haulout-0']);
+  });
+});
