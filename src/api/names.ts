@@ -62,6 +62,9 @@ export const excludeFromRemediationLabel = 'remediation.medik8s.io/exclude-from-
 /** Label that takes the Node out of external load balancers. Its presence counts; we write `"true"`. */
 export const excludeFromLoadBalancersLabel = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
+/** Annotation of the pods of a Deployment: UIDs of the maintenances for which it was restarted, with commas between. */
+export const restartedForAnnotation = 'haulout.dev/restarted-for';
+
 /** Taint that follows `spec.unschedulable` of a Node; Kubernetes puts it on and takes it off. */
 export const unschedulableTaintKey = 'node.kubernetes.io/unschedulable';
 

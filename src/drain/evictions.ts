@@ -1,8 +1,8 @@
 import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
-import { budgetGate, budgetKey, budgetMessage, isStale } from './budgets.ts';
+import { budgetGate, budgetKey, isStale } from './budgets.ts';
 import { isReady } from './filters.ts';
 import type { Attempt, Claim, DrainMemory, Lane } from './memory.ts';
-import { type Obstacle, obstacleOf, severalBudgets } from './obstacles.ts';
+import { type Obstacle, heldByBudgets, obstacleOf } from './obstacles.ts';
 
 /** A pod that has to leave and may be evicted: neither terminating nor protected. */
 export interface Candidate {
@@ -196,17 +196,7 @@ class Round {
   }
 
   #refuse(candidates: readonly Candidate[], budgets: readonly PodDisruptionBudget[]): void {
-    const [budget, ...others] = budgets;
-    if (budget === undefined) return;
-    const { desiredHealthy: needs = 0, currentHealthy: has = 0 } = budget.status ?? {};
-    const obstacle: Obstacle =
-      others.length > 0
-        ? severalBudgets(budgets.map(budgetKey))
-        : {
-            cause: 'PodDisruptionBudget',
-            message: budgetMessage(budget),
-            budget: { name: budget.metadata.name, needs, has },
-          };
+    const obstacle = heldByBudgets(budgets);
     for (const candidate of candidates) {
       // A webhook's "no" weighs more than the budget's: the pod is not deleted either. It is said until the next answer.
       const { refusal } = this.#attempt(candidate) ?? {};

@@ -1,4 +1,4 @@
-import type { Pod } from '../kube/types.ts';
+import type { KubeObject, Pod } from '../kube/types.ts';
 
 /** What a maintenance says about one pod of its node. */
 export type Verdict =
@@ -72,8 +72,8 @@ function protectedBy(pod: Pod, policies: PodPolicies) {
   return protections;
 }
 
-export function controllerOf(pod: Pod) {
-  return pod.metadata.ownerReferences?.find((owner) => owner.controller === true);
+export function controllerOf({ metadata }: KubeObject) {
+  return metadata.ownerReferences?.find((owner) => owner.controller === true);
 }
 
 export function isFinished(pod: Pod): boolean {

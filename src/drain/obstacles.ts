@@ -1,4 +1,6 @@
 import type { Refusal } from '../kube/answer.ts';
+import type { PodDisruptionBudget } from '../kube/types.ts';
+import { budgetKey, budgetMessage } from './budgets.ts';
 
 export type Cause =
   | 'AdmissionDenied'
@@ -22,7 +24,19 @@ export interface Obstacle {
   readonly advice?: string;
 }
 
-export function severalBudgets(keys: readonly string[]): Obstacle {
+/** `budgets` are those that select the pod. */
+export function heldByBudgets(budgets: readonly PodDisruptionBudget[]): Obstacle {
+  const [budget, ...others] = budgets;
+  if (budget === undefined || others.length > 0) return severalBudgets(budgets.map(budgetKey));
+  const { desiredHealthy: needs = 0, currentHealthy: has = 0 } = budget.status ?? {};
+  return {
+    cause: 'PodDisruptionBudget',
+    message: budgetMessage(budget),
+    budget: { name: budget.metadata.name, needs, has },
+  };
+}
+
+function severalBudgets(keys: readonly string[]): Obstacle {
   return {
     cause: 'MultiplePodDisruptionBudgets',
     message: `several budgets select it, which the eviction API does not support: ${keys.toSorted().join(', ')}; change their selectors so that one of them does`,

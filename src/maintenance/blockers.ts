@@ -13,6 +13,7 @@ import {
   oneBudgetCauses,
 } from './evacuation.ts';
 import { readyCondition } from './pods.ts';
+import { type RestartWords, isHeldByBudget } from './restarts.ts';
 import { returnsAfterEviction } from './returns.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -46,11 +47,11 @@ export function listBlockers(
     const obstacle = isTerminating(pod)
       ? stuckTerminating(pod, node, stuckAt, snapshot.now)
       : (held(pod, evacuator) ?? evacuation.obstacles.get(pod.metadata.uid));
-    if (obstacle) blockers.push(blockerOf(snapshot, pod, obstacle, evacuators, evacuator));
+    if (obstacle) blockers.push(blockerOf(snapshot, pod, obstacle, evacuation, evacuators, evacuator));
   }
   for (const { pod, why } of evacuator.view.abandoned) {
     if (why === 'returns')
-      blockers.push(blockerOf(snapshot, pod, returnsAfterEviction(pod), evacuators, evacuator));
+      blockers.push(blockerOf(snapshot, pod, returnsAfterEviction(pod), evacuation, evacuators, evacuator));
   }
   return { blockers: blockers.toSorted(compareBlockers), nextStuckAt };
 }
@@ -67,13 +68,15 @@ function blockerOf(
   snapshot: Snapshot,
   pod: Pod,
   obstacle: Obstacle,
+  { restarts }: Evacuation,
   evacuators: readonly Evacuator[],
   evacuator: Evacuator,
 ): Blocker {
   // What is known of a budget's refusal later does not make it a younger one.
   const causes = oneBudgetCauses.includes(obstacle.cause) ? oneBudgetCauses : [obstacle.cause];
   const since = heldUpSince(snapshot, pod, causes) ?? snapshot.now;
-  const next = nextStep(obstacle, since, evacuators, evacuator);
+  const restart = isHeldByBudget(obstacle) ? restarts.words.get(pod.metadata.uid) : undefined;
+  const next = nextStep(obstacle, since, restart, evacuators, evacuator);
   return {
     pod: { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name, uid: pod.metadata.uid },
     cause: obstacle.cause,
@@ -87,9 +90,24 @@ function blockerOf(
 function nextStep(
   obstacle: Obstacle,
   since: number,
+  restart: RestartWords | undefined,
+  evacuators: readonly Evacuator[],
+  evacuator: Evacuator,
+): string | undefined {
+  const limit = limitStep(obstacle, since, evacuators, evacuator);
+  const steps =
+    restart?.helps === true ? [restart.text, limit] : [limit ?? byItself(obstacle), restart?.text];
+  const words = steps.filter((step) => step !== undefined).join('; ');
+  return words === '' ? undefined : words;
+}
+
+/** What comes in any case, whatever others do. */
+function limitStep(
+  obstacle: Obstacle,
+  since: number,
   evacuators: readonly Evacuator[],
   { stance, clock }: Evacuator,
-) {
+): string | undefined {
   if (obstacle.cause === 'ReturnsAfterEviction') return undefined;
   const { onTimeout, deleteBlockedAfterSeconds, unsatisfiableBudgets } = stance.spec.drain;
   const isHopeless = obstacle.cause === 'UnsatisfiablePodDisruptionBudget';
@@ -107,6 +125,10 @@ function nextStep(
   if (clock.deadline !== undefined && onTimeout === 'Fail') {
     return `the drain gives up at ${timestamp(clock.deadline)} (timeoutSeconds)`;
   }
+  return undefined;
+}
+
+function byItself(obstacle: Obstacle): string | undefined {
   if (obstacle.cause === 'PodDisruptionBudget') return 'evicted as soon as the budget allows it';
   if (obstacle.advice !== undefined) return `nothing happens by itself: ${obstacle.advice}`;
   return undefined;

@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import { evacuateFinalizer, maintenanceAnnotation } from '../api/names.ts';
+import { maintenanceAnnotation } from '../api/names.ts';
 import type { NodeMaintenance } from '../api/types.generated.ts';
 import { budgetKey } from '../drain/budgets.ts';
 import { Evictor } from '../drain/evictor.ts';
@@ -8,7 +7,6 @@ import type { Answer } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Node, Pod, PodDisruptionBudget } from '../kube/types.ts';
-import { ownConditions } from '../node/conditions.ts';
 import { parseRecord } from '../node/record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -17,9 +15,11 @@ import { type Caches, type ReflectorContext, held, isReadable } from './caches.t
 import { emitEvent } from './emit.ts';
 import { Memory } from './memory.ts';
 import type { DrainMeter } from './meter.ts';
+import { carriesOurs, sameButVersion } from './node-looks.ts';
 import { OwnPodKeeper } from './own-pod.ts';
 import { PodWatches } from './pod-watches.ts';
 import { Reconciler, WriteRefused } from './reconciler.ts';
+import { DeploymentRestarter } from './restarter.ts';
 import type { Snapshot } from './snapshot.ts';
 import { TurnKeeper } from './turn-keeper.ts';
 import { type NodeLimit, byCreation } from './turns.ts';
@@ -60,6 +60,7 @@ export class Controller {
   readonly #pace: EvictionPace;
   readonly #evictor: Evictor;
   readonly #ownPod: OwnPodKeeper;
+  readonly #restarter: DeploymentRestarter;
   readonly #waiters = new Map<string, Set<string>>();
   readonly #unsubscribe: (() => void)[] = [];
 
@@ -109,6 +110,16 @@ export class Controller {
       },
     });
     const { nodes, maintenances } = caches;
+    this.#restarter = new DeploymentRestarter({
+      client,
+      clock,
+      memory: this.#memory,
+      logger,
+      maintenanceExists: (uid) => [...maintenances.values()].some(({ metadata }) => metadata.uid === uid),
+      emit: (event, nodeName) => emitEvent(options.recorder, event, nodes.get(nodeName), nodeName),
+      onRestarted: () => meter.deploymentRestarted(),
+      wakeNode: (nodeName) => this.#queue.addAfter(nodeName, gatherMs),
+    });
     this.#turns = new TurnKeeper({ nodes, maintenances, limit: options.maxUnavailableNodes, onTurn: wake });
     const reconciler = new Reconciler({
       client,
@@ -118,6 +129,7 @@ export class Controller {
       nodes,
       maintenances,
       evictor: this.#evictor,
+      restarter: this.#restarter,
       snapshot: (nodeName) => this.#snapshot(nodeName),
       watchPods: (nodeName, wanted) => this.#pods.want(nodeName, wanted),
       followMoves: (nodeName, moves) => this.#pods.follow(nodeName, moves),
@@ -154,7 +166,7 @@ export class Controller {
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await Promise.all([this.#queue.stop(), this.#pods.stop(), this.#ownPod.stop()]);
-    await this.#evictor.idle();
+    await Promise.all([this.#evictor.idle(), this.#restarter.idle()]);
     this.#pace.stop();
   }
 
@@ -269,22 +281,4 @@ export class Controller {
       logger.warn(error.message, { node, cause: error.refusal.kind, retryMs });
     else logger.error('reconciling failed', { node, error, retryMs });
   }
-}
-
-/** Heartbeats change nothing but the version. */
-function sameButVersion(a: Node, b: Node): boolean {
-  return isDeepStrictEqual(withoutVersion(a), withoutVersion(b));
-}
-
-function withoutVersion({ metadata: { resourceVersion: _, ...metadata }, ...node }: Node) {
-  return { ...node, metadata };
-}
-
-function carriesOurs(node: Node): boolean {
-  const { annotations, finalizers } = node.metadata;
-  return (
-    annotations?.[maintenanceAnnotation] !== undefined ||
-    (finalizers?.includes(evacuateFinalizer) ?? false) ||
-    ownConditions(node).length > 0
-  );
 }

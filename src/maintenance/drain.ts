@@ -8,6 +8,7 @@ import { keepsReturning } from './returns.ts';
 import type { Plan, Snapshot, Tally } from './snapshot.ts';
 import type { Stance } from './stance.ts';
 import type { DrainFacts } from './status.ts';
+import { noRestarts } from './restarts.ts';
 import { givesUp } from './unsatisfiable.ts';
 import { findLeftovers, followVolumes } from './volumes.ts';
 import { slowAt } from '../volumes/moves.ts';
@@ -15,6 +16,7 @@ import { slowAt } from '../volumes/moves.ts';
 type DrainActions = Pick<
   Plan,
   | 'posts'
+  | 'restarts'
   | 'deletions'
   | 'mayLeave'
   | 'claims'
@@ -41,6 +43,7 @@ export interface DrainPart {
 const nothing: DrainActions = {
   posts: [],
   deletions: [],
+  restarts: noRestarts,
   mayLeave: new Set(),
   claims: new Map(),
   undecided: undefined,
@@ -102,6 +105,7 @@ export function planDrain(
       mayLeave: cordoned ? evacuation.mayLeave : new Set(),
       claims: cordoned && counted ? evacuation.claims : new Map(),
       undecided: cordoned && counted ? evacuation.undecided : undefined,
+      restarts: { ...evacuation.restarts, ...(cordoned && counted ? {} : { looks: [] }) },
       watchPods: true,
       moves: evacuation.moves,
       waitsFor: evacuation.waitsFor,

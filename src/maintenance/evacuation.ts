@@ -1,7 +1,7 @@
 import { type Candidate, planEvictions } from '../drain/evictions.ts';
 import { consentsToEviction, isTerminating } from '../drain/filters.ts';
 import type { Obstacle } from '../drain/obstacles.ts';
-import { protectedFrom } from '../drain/obstacles.ts';
+import { heldByBudgets, protectedFrom } from '../drain/obstacles.ts';
 import type { Pod } from '../kube/types.ts';
 import { type PacedPlan, planAtPace } from '../volumes/lanes.ts';
 import type { DrainClock } from './drain-clock.ts';
@@ -11,6 +11,7 @@ import type { Snapshot } from './snapshot.ts';
 import type { Stance } from './stance.ts';
 import { hopelessBudget, nameUnsatisfiable } from './unsatisfiable.ts';
 import type { VolumePart } from './volumes.ts';
+import { type RestartPlan, isHeldByBudget, isWithheld, planRestarts } from './restarts.ts';
 
 /** A maintenance that evacuates, with its view of the pods and of the time. */
 export interface Evacuator {
@@ -22,6 +23,7 @@ export interface Evacuator {
 export interface Evacuation extends PacedPlan {
   /** UIDs of the pods that may be asked to leave now, those that are underway included. */
   readonly mayLeave: ReadonlySet<string>;
+  readonly restarts: RestartPlan;
   /** Wall-clock milliseconds at which a pod's budget will have refused it for long enough to be deleted. */
   readonly nextDeletionAt: number | undefined;
   /** The operator's own pod, when it has to be looked for what is to become of it. */
@@ -63,7 +65,11 @@ export function planEvacuation(
   }
   const { budgetsOf, memory, monotonic: now, nodeName } = snapshot;
   const turn = ownPodTurn(snapshot, whoseTurn(snapshot, candidates, evacuators), evacuators);
-  const { going, undecided } = turn;
+  const withheld = turn.going.filter(
+    ({ pod, mayBeDeleted, heldUpBefore }) =>
+      !mayBeDeleted && isWithheld(snapshot, evacuators, pod, heldUpBefore),
+  );
+  const going = turn.going.filter((candidate) => !withheld.includes(candidate));
   const age = ageOf(evacuators);
   const plan = planAtPace({
     candidates: going,
@@ -77,12 +83,22 @@ export function planEvacuation(
     now: snapshot.now,
   });
   const named = nameUnsatisfiable(snapshot, pods, plan.obstacles);
+  const obstacles = new Map([
+    ...withheld.map(({ pod }) => [pod.metadata.uid, heldByBudgets(budgetsOf(pod))] as const),
+    ...named.obstacles,
+    ...objections,
+  ]);
+  const held = turn.going
+    .map(({ pod }) => pod)
+    .filter(({ metadata }) => isHeldByBudget(obstacles.get(metadata.uid)));
+  const restarts = planRestarts(snapshot, evacuators, held);
   return {
     ...plan,
     mayLeave: new Set(going.map(({ pod }) => pod.metadata.uid)),
-    obstacles: new Map([...named.obstacles, ...objections]),
-    wakeAt: earliest(earliest(plan.wakeAt, named.wakeAt), turn.wakeAt),
-    undecided,
+    obstacles,
+    restarts,
+    wakeAt: earliest(plan.wakeAt, named.wakeAt, restarts.wakeAt, turn.wakeAt),
+    undecided: turn.undecided,
     nextDeletionAt: dates.length > 0 ? Math.min(...dates) : undefined,
   };
 }

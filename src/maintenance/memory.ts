@@ -4,6 +4,7 @@ import { UnsatisfiableBudgets } from '../drain/unsatisfiable.ts';
 import type { Pod } from '../kube/types.ts';
 import type { NodeRecord } from '../node/record.ts';
 import type { OwnPodFate } from './order.ts';
+import type { RestartNote } from './restarts.ts';
 import { type Lineage, afterEviction, lineageOf } from './returns.ts';
 import type { NodeMemory, Tally } from './snapshot.ts';
 
@@ -15,6 +16,7 @@ interface NodeNotes {
   readonly toldCauses: Map<string, Set<string>>;
   readonly lineages: Map<string, Lineage>;
   ownPod: OwnPodFate | undefined;
+  readonly restarts: Map<string, RestartNote>;
   recordonAt: number;
   recordons: number;
   nodeWriteProblem: string | undefined;
@@ -42,6 +44,7 @@ export class Memory {
         toldCauses: new Map(),
         lineages: new Map(),
         ownPod: undefined,
+        restarts: new Map(),
         recordonAt: 0,
         recordons: 0,
         nodeWriteProblem: undefined,
@@ -90,8 +93,18 @@ export class Memory {
 
   view(nodeName: string): NodeMemory {
     const { drain, unsatisfiable, absentHolders } = this;
-    const { lastRecord, tallies, heldUpSince, toldCauses, lineages, ownPod, recordonAt, nodeWriteProblem } =
-      this.of(nodeName);
+    const notes = this.of(nodeName);
+    const {
+      lastRecord,
+      tallies,
+      heldUpSince,
+      toldCauses,
+      lineages,
+      restarts,
+      ownPod,
+      recordonAt,
+      nodeWriteProblem,
+    } = notes;
     return {
       attempts: drain.attempts,
       inFlight: drain.inFlight,
@@ -105,6 +118,7 @@ export class Memory {
       toldCauses,
       lineages,
       ownPod,
+      restarts,
       recordonAt,
       nodeWriteProblem,
     };

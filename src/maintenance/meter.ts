@@ -20,6 +20,10 @@ export class DrainMeter {
     if (kind === 'ok') this.#asked.set(pod.metadata.uid, what === 'eviction' ? 'evicted' : 'deleted');
   }
 
+  deploymentRestarted(): void {
+    this.#metrics.deploymentRestarts.inc();
+  }
+
   podGone(pod: Pod): void {
     const { uid } = pod.metadata;
     this.#metrics.pods.inc({ outcome: this.#asked.get(uid) ?? 'left' });

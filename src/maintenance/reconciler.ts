@@ -10,6 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { timestamp } from './drain-clock.ts';
 import type { Memory } from './memory.ts';
+import type { DeploymentRestarter } from './restarter.ts';
 import { plan } from './plan.ts';
 import type { EventNote, FinalizerWrite, Plan, Snapshot, StatusWrite } from './snapshot.ts';
 import { mergePatch } from './status-diff.ts';
@@ -22,6 +23,7 @@ export interface ReconcilerOptions {
   readonly nodes: Store<Node>;
   readonly maintenances: Store<NodeMaintenance>;
   readonly evictor: Evictor;
+  readonly restarter: DeploymentRestarter;
   readonly snapshot: (nodeName: string) => Snapshot;
   /** Starts or ends the watch of a node's pods. */
   readonly watchPods: (nodeName: string, wanted: boolean) => void;
@@ -66,7 +68,7 @@ export class Reconciler {
   }
 
   async reconcile(nodeName: string, signal: AbortSignal): Promise<void> {
-    const { memory, evictor, watchPods, followMoves, waitFor, wakeAfter } = this.#options;
+    const { memory, evictor, restarter, watchPods, followMoves, waitFor, wakeAfter } = this.#options;
     const snapshot = this.#options.snapshot(nodeName);
     const work = plan(snapshot);
     const notes = memory.of(nodeName);
@@ -78,6 +80,7 @@ export class Reconciler {
     // First of all and before any wait: these rest on what the snapshot said of budgets and of other nodes' lanes.
     evictor.start(nodeName, work, signal);
     if (work.undecided) this.#options.decideOwnPod(nodeName, work.undecided);
+    restarter.start(nodeName, work.restarts, signal);
     if (work.wakeAfterMs !== undefined) wakeAfter(nodeName, work.wakeAfterMs);
     await this.#write(nodeName, snapshot, work, signal);
     if (snapshot.maintenances.length === 0 && work.verifyHolders.length === 0) memory.forget(nodeName);

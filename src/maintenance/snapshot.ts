@@ -8,6 +8,7 @@ import type { NodePatch } from '../node/patch.ts';
 import type { NodeRecord } from '../node/record.ts';
 import type { OwnPodFate } from './order.ts';
 import type { Lineage } from './returns.ts';
+import type { RestartNote, RestartWork } from './restarts.ts';
 import type { Move, VolumeFacts } from '../volumes/moves.ts';
 
 /** All that the plan for one node may know. Plain data and pure look-ups, taken at one moment. */
@@ -48,6 +49,8 @@ export interface NodeMemory extends DrainMemory {
   readonly lineages: ReadonlyMap<string, Lineage>;
   /** What is to become of the operator's own pod on this node. */
   readonly ownPod: OwnPodFate | undefined;
+  /** What is known of Deployments whose pods are held up, by the UID of their ReplicaSet. */
+  readonly restarts: ReadonlyMap<string, RestartNote>;
   /** When the node may be cordoned again after somebody uncordoned it; monotonic milliseconds. */
   readonly recordonAt: number;
   /** Causes of blockers that an event has told already, by the UID of the maintenance. */
@@ -110,6 +113,7 @@ export interface Plan {
   readonly claims: ReadonlyMap<string, Claim>;
   /** The operator's own pod is all that is left: it has to be looked for what is to become of it. */
   readonly undecided: Pod | undefined;
+  readonly restarts: RestartWork;
   /** Maintenances that are done with the node, or have to let go of it. */
   readonly dropFinalizers: readonly FinalizerWrite[];
   /** Names (and UIDs) on the node's record to look up on the API server. */

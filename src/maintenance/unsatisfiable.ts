@@ -4,6 +4,7 @@ import { unsatisfiable, unsatisfiableAfterMs, unsatisfiableReason } from '../dra
 import { isTerminating } from '../drain/filters.ts';
 import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
 import { type PodView, podName } from './pods.ts';
+import { leavesByRestart } from './restarts.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Stance } from './stance.ts';
 
@@ -22,6 +23,7 @@ function suspicion(
   const { uid } = pod.metadata;
   // A webhook's "no" means that somebody moves the pod: the budget is not what it waits for.
   if (memory.accepted.has(uid) || memory.attempts.get(uid)?.refusal.kind === 'admission') return undefined;
+  if (leavesByRestart(memory, pod)) return undefined;
   const gate = budgetGate(pod, budgetsOf(pod));
   const since = gate.kind === 'counted' ? memory.unsatisfiableSince(gate.budget) : undefined;
   return gate.kind === 'counted' && since !== undefined ? { since, budget: gate.budget } : undefined;

@@ -50,6 +50,11 @@ export function createMetrics(version: string) {
       labelNames: ['outcome'],
       registers,
     }),
+    deploymentRestarts: new Counter({
+      name: 'haulout_deployment_restarts_total',
+      help: 'Rolling restarts of Deployments whose pods were held up (blockedDeployments Restart).',
+      registers,
+    }),
     blockedPods: new Gauge({
       name: 'haulout_blocked_pods',
       help: 'Pods that cannot leave their node now, by cause.',

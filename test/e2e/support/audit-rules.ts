@@ -22,6 +22,7 @@ const ALLOWED_WRITES = new Set([
   'patch nodes/status',
   'create pods/eviction',
   'delete pods',
+  'patch deployments',
   'patch nodemaintenances',
   'patch nodemaintenances/status',
   'create events',
