@@ -96,7 +96,7 @@ function nextStep(
 ): string | undefined {
   const limit = limitStep(obstacle, since, evacuators, evacuator);
   const steps =
-    restart?.helps === true ? [restart.text, limit] : [limit ?? byItself(obstacle), restart?.text];
+    restart?.helps === true ? [restart.text, limit] : [limit ?? byItself(obstacle, evacuator), restart?.text];
   const words = steps.filter((step) => step !== undefined).join('; ');
   return words === '' ? undefined : words;
 }
@@ -128,9 +128,13 @@ function limitStep(
   return undefined;
 }
 
-function byItself(obstacle: Obstacle): string | undefined {
-  if (obstacle.cause === 'PodDisruptionBudget') return 'evicted as soon as the budget allows it';
-  if (obstacle.advice !== undefined) return `nothing happens by itself: ${obstacle.advice}`;
+function byItself({ cause, advice }: Obstacle, { stance }: Evacuator): string | undefined {
+  if (cause === 'PodDisruptionBudget') return 'evicted as soon as the budget allows it';
+  // KubeVirt refuses as long as it migrates a machine: that is progress, and its words say so.
+  if (cause === 'AdmissionDenied')
+    return `asked again every ${stance.spec.drain.retryIntervalSeconds} s, and never deleted as long as a webhook or a policy refuses it`;
+  if (cause === 'ApiError') return 'tried again by itself';
+  if (advice !== undefined) return `nothing happens by itself: ${advice}`;
   return undefined;
 }
 

@@ -63,7 +63,9 @@ function ruleBrokenBy(entry: AuditEntry, scope: RuleScope): string[] {
   if (code === 401 || (code === 403 && what !== 'create pods/eviction' && what !== 'create events')) {
     broken.push(`not permitted: ${where}: ${entry.responseStatus?.message ?? ''}`);
   }
-  if (code === 422 || code === 400)
+  // Admission may answer with any code: a policy does with 422.
+  const isDenied = / denied (?:the )?request/.test(entry.responseStatus?.message ?? '');
+  if ((code === 422 || code === 400) && !isDenied)
     broken.push(`malformed: ${where}: ${entry.responseStatus?.message ?? ''}`);
   if (what === 'patch nodemaintenances' && 'spec' in as<object>(entry.requestObject ?? {})) {
     broken.push(`wrote the spec, which is the user's alone: ${where}`);

@@ -110,6 +110,12 @@ export class EvictionWebhook {
     });
   }
 
+  /** Is not there any more, and the API server goes on asking it. */
+  async die(): Promise<void> {
+    await this.#close?.();
+    this.#close = undefined;
+  }
+
   async stop(): Promise<void> {
     await this.#api.remove(`${CONFIGURATIONS}/${this.name}`);
     await this.#close?.();
