@@ -1,26 +1,41 @@
 /** Only what was put on is taken off. */
 import { expect, test } from '@jest/globals';
+import type { Node } from '../../src/kube/types.ts';
 import { sharedTestBed } from './support/beds.ts';
+import { History } from './support/history.ts';
 import { condition, taintsOf } from './support/status.ts';
 
 const bed = sharedTestBed(import.meta.filename);
 
-test.concurrent('a node that was cordoned before stays cordoned afterwards', async () => {
-  const { node } = await bed.island('cordoned', { spares: 0 });
-  await bed.kubectl.run(['cordon', node]);
-  await bed.eventually(
-    'the cordon has its taint',
-    async () => taintsOf(await bed.api.node(node)).length === 1,
-  );
-  const before = await bed.snapshot(node);
-  await bed.maintain(node, { nodeDrainPolicy: 'NoSchedule' });
-  const held = await bed.untilSaid(node, 'Ready', 'True/Cordoned');
-  expect(held.status?.node?.before).toEqual({ unschedulable: true });
+const POLICIES = [
+  ['NoSchedule', 'True/Cordoned'],
+  ['Evacuate', 'True/Drained'],
+] as const;
 
-  await bed.endMaintenance(node);
-  expect(before.unschedulable).toBe(true);
-  expect(await bed.snapshot(node)).toEqual(before);
-});
+for (const [nodeDrainPolicy, done] of POLICIES) {
+  test.concurrent(`a node that somebody had cordoned before stays cordoned after ${nodeDrainPolicy}`, async () => {
+    const island = await bed.island(`cordoned-${nodeDrainPolicy.toLowerCase()}`);
+    const { node } = island;
+    await bed.place(island, island.deployment('web', { replicas: 2 }));
+    await bed.kubectl.run(['cordon', node]);
+    await bed.eventually(
+      'the cordon has its taint',
+      async () => taintsOf(await bed.api.node(node)).length === 1,
+    );
+    const before = await bed.snapshot(node);
+    await bed.maintain(node, { nodeDrainPolicy });
+    const held = await bed.untilSaid(node, 'Ready', done);
+    expect(held.status?.node?.before).toEqual({ unschedulable: true });
+
+    const history = await History.of<Node>(bed.files.kubeconfig, '/api/v1/nodes', node);
+    await bed.endMaintenance(node);
+    expect(before.unschedulable).toBe(true);
+    expect(await bed.snapshot(node)).toEqual(before);
+    // Not for a moment: pods would be bound to it.
+    await history.upTo(await bed.api.get<Node>(`/api/v1/nodes/${node}`));
+    expect(history.versions.every(({ object }) => object.spec?.unschedulable === true)).toBe(true);
+  });
+}
 
 test.concurrent('labels, annotations and taints of others are never touched, whenever they came', async () => {
   const { node } = await bed.island('foreign', {
