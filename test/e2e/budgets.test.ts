@@ -205,21 +205,29 @@ test.concurrent('an unready pod leaves under AlwaysAllow however few are healthy
   expect(blocked.status?.blockers?.map(({ pod }) => pod.uid)).not.toContain(unready.metadata.uid);
 });
 
-test.concurrent('two budgets for one pod are named both, and one less is enough', async () => {
+test.concurrent('two budgets for one pod are named both, the other pods leave meanwhile, and one less is enough', async () => {
   const island = await bed.island('several');
   const { node, namespace } = island;
-  await bed.place(
+  const placed = await bed.place(
     island,
     island.deployment('web', { replicas: 1 }),
     island.budget('one', { app: 'web', maxUnavailable: 1 }),
     island.budget('two', { app: 'web', maxUnavailable: 1 }),
+    island.deployment('free', { replicas: 2 }),
+    island.deployment('lane', { replicas: 2 }),
+    island.budget('lane', { maxUnavailable: 1 }),
   );
+  const web = placed.find(({ metadata }) => metadata.labels?.['app'] === 'web');
   await bed.maintain(node);
-  const blocked = await bed.untilSaid(node, 'DrainBlocked', 'True/MultiplePodDisruptionBudgets');
+  await bed.untilSaid(node, 'DrainBlocked', 'True/MultiplePodDisruptionBudgets');
+  const blocked = await bed.until(node, 'the others are gone', ({ status }) => {
+    return status?.drain?.pods?.gone === 4 && status.blockersTotal === 1;
+  });
   expect(blocked.status?.blockers?.[0]?.message).toContain(`${namespace}/one, ${namespace}/two`);
-  expect(bed.audit.accepted(namespace)).toHaveLength(0);
-  const asked = bed.audit.evictions(namespace).length;
-  expect(asked).toBeLessThanOrEqual(1);
+  const asked = bed.audit.evictions(namespace, { uid: web?.metadata.uid ?? '' });
+  // The server's answer is 500 always: hardly ever asked for.
+  expect(asked.length).toBeLessThanOrEqual(1);
+  expect(asked.some(({ accepted }) => accepted)).toBe(false);
   await bed.kubectl.run(['delete', 'pdb', 'two', `--namespace=${namespace}`]);
   await bed.untilSaid(node, 'Ready', 'True/Drained');
 });
