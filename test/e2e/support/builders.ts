@@ -155,6 +155,21 @@ export function job(ns: string, name: string, options: WorkloadOptions = {}): Ma
   });
 }
 
+/** The same with a controller, which must exist: the garbage collector looks for it. */
+export function ownedBy(
+  owner: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly metadata: { name: string; uid: string };
+  },
+  manifest: Manifest,
+): Manifest {
+  const { apiVersion: version, kind: kindOf, metadata } = owner;
+  const { name, uid } = metadata;
+  const ownerReferences = [{ apiVersion: version, kind: kindOf, name, uid, controller: true }];
+  return { ...manifest, metadata: { ...manifest.metadata, ownerReferences } };
+}
+
 export interface BudgetOptions {
   /** Label `app` of the pods; the budget's own name unless given. */
   readonly app?: string;

@@ -21,7 +21,7 @@ export interface Refusal {
 }
 
 /** undefined lets it pass. */
-export type Decide = (review: EvictionReview) => Refusal | undefined;
+export type Decide = (review: EvictionReview) => Refusal | undefined | Promise<Refusal | undefined>;
 
 interface AdmissionReview {
   readonly request: {
@@ -66,7 +66,9 @@ export class EvictionWebhook {
         request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
         request.on('end', () => {
           response.setHeader('content-type', 'application/json');
-          response.end(JSON.stringify(this.#answer(as<AdmissionReview>(JSON.parse(text)))));
+          void this.#answer(as<AdmissionReview>(JSON.parse(text))).then((answer) =>
+            response.end(JSON.stringify(answer)),
+          );
         });
       },
     );
@@ -121,14 +123,14 @@ export class EvictionWebhook {
     await this.#close?.();
   }
 
-  #answer({ request }: AdmissionReview): object {
+  async #answer({ request }: AdmissionReview): Promise<object> {
     const { uid, name, namespace, dryRun = false, userInfo } = request;
     const review = { namespace, pod: name, dryRun, username: userInfo.username };
     let refusal: Refusal | undefined;
     if (name === PROBE) refusal = { code: 418, message: 'here I am' };
     else {
       this.reviews.push(review);
-      refusal = this.#decide(review);
+      refusal = await this.#decide(review);
     }
     return {
       apiVersion: 'admission.k8s.io/v1',
