@@ -64,11 +64,17 @@ test('what was held up goes on by itself when the obstacle ends: nobody has to t
 
 /** A wish that never gives up and spares nobody. */
 function persistent({ spec: { drain = {}, ...spec }, ...rest }: Wish): Wish {
-  const { timeoutSeconds: _, onTimeout: __, podSelector: ___, ...lasting } = drain;
+  const { timeoutSeconds: _, onTimeout: __, podSelector: ___, unsatisfiableBudgets, ...lasting } = drain;
   const policies = { unmanagedPods: 'Evict', emptyDirPods: 'Evict' } as const;
+  const budgets = unsatisfiableBudgets === 'Delete' ? ({ unsatisfiableBudgets } as const) : {};
   return {
     ...rest,
-    spec: { ...spec, nodeDrainPolicy: 'Evacuate', suspend: false, drain: { ...lasting, ...policies } },
+    spec: {
+      ...spec,
+      nodeDrainPolicy: 'Evacuate',
+      suspend: false,
+      drain: { ...lasting, ...policies, ...budgets },
+    },
   };
 }
 
