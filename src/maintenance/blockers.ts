@@ -16,6 +16,7 @@ import { readyCondition } from './pods.ts';
 import { type RestartWords, isHeldByBudget } from './restarts.ts';
 import { returnsAfterEviction } from './returns.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { Stance } from './stance.ts';
 
 /** A pod that should have been gone for so long is stuck: a kubelet needs a moment after the grace period. */
 const stuckAfterMs = 10_000;
@@ -109,16 +110,15 @@ function limitStep(
   { stance, clock }: Evacuator,
 ): string | undefined {
   if (obstacle.cause === 'ReturnsAfterEviction') return undefined;
-  const { onTimeout, deleteBlockedAfterSeconds, unsatisfiableBudgets } = stance.spec.drain;
+  const { onTimeout, unsatisfiableBudgets } = stance.spec.drain;
   const isHopeless = obstacle.cause === 'UnsatisfiablePodDisruptionBudget';
   if (budgetCauses.includes(obstacle.cause)) {
     const at = deletionTime(evacuators, since, isHopeless);
-    const rule = deleteBlockedAfterSeconds !== undefined ? 'deleteBlockedAfterSeconds' : 'timeoutSeconds';
     if (at === 0) {
       const byHope = isHopeless && unsatisfiableBudgets === 'Delete';
       return `deleted now (${byHope ? 'unsatisfiableBudgets is Delete' : 'timeoutSeconds is over'})`;
     }
-    if (at !== undefined) return `deleted at ${timestamp(at)} (${rule})`;
+    if (at !== undefined) return `deleted at ${timestamp(at)} (${deletionRule(stance)})`;
   }
   if (isHopeless && unsatisfiableBudgets === 'Fail')
     return 'the drain gives up now (unsatisfiableBudgets is Fail)';
@@ -126,6 +126,13 @@ function limitStep(
     return `the drain gives up at ${timestamp(clock.deadline)} (timeoutSeconds)`;
   }
   return undefined;
+}
+
+/** What makes this maintenance agree to a deletion that has a date. */
+function deletionRule({ spec: { drain } }: Stance): string {
+  if (drain.deleteBlockedAfterSeconds !== undefined) return 'deleteBlockedAfterSeconds';
+  // An unsatisfiable budget has no date: another maintenance of the node agrees only then.
+  return drain.onTimeout === 'Delete' ? 'timeoutSeconds' : 'when every maintenance of the node agrees';
 }
 
 function byItself({ cause, advice }: Obstacle, { stance }: Evacuator): string | undefined {

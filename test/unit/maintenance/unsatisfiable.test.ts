@@ -157,6 +157,11 @@ describe('Delete', () => {
     stage.seconds = 60;
     expect(stage.settle().deletions).toEqual([]);
     expect(blocker(stage)?.cause).toBe('UnsatisfiablePodDisruptionBudget');
+    stage.edit({ drain: { deleteBlockedAfterSeconds: 600 } }, 'm2');
+    expect(stage.settle().deletions).toEqual([]);
+    expect(blocker(stage)?.nextStep).toBe(
+      `deleted at ${at(600)} (when every maintenance of the node agrees)`,
+    );
     stage.edit({ drain: { unsatisfiableBudgets: 'Delete' } }, 'm2');
     expect(stage.settle().deletions).toHaveLength(1);
   });
