@@ -1,7 +1,7 @@
 import { logLevels } from '../runtime/logger.ts';
 import type { LogLevel } from '../runtime/logger.ts';
 import { UsageError } from './exit.ts';
-import { closest } from '../runtime/closest.ts';
+import { type Flag, type GivenFlags, flagTable, quote, readFlags } from './flag-reader.ts';
 import type { NodeLimit } from '../maintenance/turns.ts';
 
 export interface HttpAddress {
@@ -38,13 +38,6 @@ export interface Surroundings {
   readonly randomId: string;
 }
 
-interface Flag {
-  readonly name: string;
-  /** What stands for the value in the help; undefined for a switch. */
-  readonly value: string | undefined;
-  readonly help: string;
-}
-
 const flags = [
   {
     name: 'kubeconfig',
@@ -77,28 +70,21 @@ const flags = [
 
 type FlagName = (typeof flags)[number]['name'];
 
-const flagWidth = 2 + Math.max(...flags.map((flag) => flagUsage(flag).length));
-
 /** The text of `haulout run --help`. */
 export const runHelp = `Usage: haulout run [flags]
 
 Runs the operator: takes nodes out of service as NodeMaintenance objects ask, and puts them back.
 
 Flags (--flag VALUE or --flag=VALUE):
-${flags.map((flag) => `  ${flagUsage(flag).padEnd(flagWidth)}${flag.help}`).join('\n')}
-  ${'--help'.padEnd(flagWidth)}this text
+${flagTable(flags)}
 
 SIGTERM and SIGINT stop it and hand over the Lease; a second one ends it at once.
 Exit code: 0 stopped, 1 crashed, 2 could not start (the reason is one line on standard error).
 `;
 
-function flagUsage(flag: Flag): string {
-  return flag.value === undefined ? `--${flag.name}` : `--${flag.name} ${flag.value}`;
-}
-
 /** Reads the arguments after `run`. Throws a UsageError that says what to write instead. */
 export function parseRunOptions(args: readonly string[], surroundings: Surroundings): RunOptions {
-  const given = readFlags(args);
+  const { given } = readFlags(args, { command: 'run', flags });
   const { env } = surroundings;
   const identity = filled(env['POD_NAME']) ?? `${surroundings.hostname}_${surroundings.randomId}`;
   return {
@@ -129,43 +115,7 @@ function ownPod(podNamespace: string | undefined, podName: string | undefined): 
     : { namespace: podNamespace, name: podName };
 }
 
-type Given = ReadonlyMap<FlagName, string | undefined>;
-
-// A table of its own instead of node:util's parseArgs: that one has no switch with a value (--leader-elect=false) and
-// its errors are neither one line nor advice.
-function readFlags(args: readonly string[]): Given {
-  const given = new Map<FlagName, string | undefined>();
-  const rest = [...args];
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    const parts = /^--?([^=]+)(?:=([^]*))?$/.exec(arg);
-    if (parts === null) throw new UsageError(unexpected(arg, given));
-    const flag = flags.find((one) => `--${one.name}` === `--${parts[1]}` && arg.startsWith('--'));
-    if (flag === undefined) throw new UsageError(unknownFlag(arg, parts[1] ?? ''));
-    let value = parts[2];
-    if (flag.value !== undefined && value === undefined) {
-      value = rest.shift();
-      if (value === undefined || value.startsWith('--')) {
-        throw new UsageError(`--${flag.name} needs a value: write ${flagUsage(flag)}`);
-      }
-    }
-    given.set(flag.name, value);
-  }
-  return given;
-}
-
-function unexpected(arg: string, given: Given): string {
-  const last = [...given].at(-1);
-  if (last !== undefined && last[1] === undefined)
-    return `write --${last[0]}=${arg}, not --${last[0]} ${arg}`;
-  return `unexpected argument ${quote(arg)}: haulout run takes flags only, see haulout run --help`;
-}
-
-function unknownFlag(arg: string, written: string): string {
-  const names = flags.map((flag) => flag.name);
-  const match = closest(written, [...names, 'help']);
-  const advice = match === undefined ? 'see haulout run --help' : `did you mean --${match}?`;
-  return `unknown flag ${quote(arg.split('=')[0] ?? arg)}: ${advice}`;
-}
+type Given = GivenFlags<FlagName>;
 
 function wrong(flag: FlagName, value: string, instead: string): UsageError {
   return new UsageError(`--${flag} ${quote(value)} cannot be used: write ${instead}`);
@@ -240,8 +190,4 @@ function toggle(given: Given, flag: FlagName, otherwise: boolean): boolean {
 
 function filled(value: string | undefined): string | undefined {
   return value === undefined || value.trim() === '' ? undefined : value;
-}
-
-function quote(value: string): string {
-  return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}...` : value);
 }
