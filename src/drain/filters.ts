@@ -88,6 +88,6 @@ export function isReady(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 
-function hasEmptyDir(pod: Pod): boolean {
+export function hasEmptyDir(pod: Pod): boolean {
   return pod.spec.volumes?.some((volume) => volume.emptyDir !== undefined) ?? false;
 }

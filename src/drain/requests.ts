@@ -10,7 +10,7 @@ export function evictionPath(pod: Pod): string {
   return `${podPath(pod)}/eviction`;
 }
 
-export function evictionBody({ pod, gracePeriodSeconds }: Post): object {
+export function evictionBody({ pod, gracePeriodSeconds }: Pick<Post, 'pod' | 'gracePeriodSeconds'>) {
   const { name, namespace } = pod.metadata;
   return {
     apiVersion: 'policy/v1',

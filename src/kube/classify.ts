@@ -14,6 +14,7 @@ const longestRetryAfterSeconds = 600;
 const budgetRetrySeconds = 10;
 
 const webhookDenial = /^admission webhook "/;
+const dryRunUnsupported = /^admission webhook "[^"]*" does not support dry run/;
 const policyDenial = /policy '[^']+' (?:with binding '[^']+' )?denied request/i;
 const budgetName = /^The disruption budget (\S+) /;
 const budgetCounts = / needs (\d+) healthy pods and has (\d+) currently/;
@@ -41,6 +42,11 @@ export function classify(code: number, body: ApiStatus | undefined, headers: Ans
     classifyVersion(code, body, raw, message) ??
     classifyCode(code, body, message, headers)
   );
+}
+
+/** Whether a dry run was refused only because a webhook cannot be asked without side effects. */
+export function cannotBeRehearsed({ kind, message }: Refusal): boolean {
+  return kind === 'admission' && dryRunUnsupported.test(message);
 }
 
 /** The answers that only the eviction subresource gives. */

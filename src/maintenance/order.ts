@@ -78,7 +78,12 @@ export function ageOf(evacuators: readonly Evacuator[]): string {
 
 function rank(pod: Pod, self: Snapshot['self']): number {
   if (isOwn(pod, self)) return 2;
-  return (pod.spec.priority ?? 0) >= systemCritical ? 1 : 0;
+  return isSystemCritical(pod) ? 1 : 0;
+}
+
+/** Whether the pod leaves only when all others have. */
+export function isSystemCritical({ spec }: Pod): boolean {
+  return (spec.priority ?? 0) >= systemCritical;
 }
 
 /** The operator's own pod, when no other node could take it. */
