@@ -13,6 +13,7 @@ Takes Kubernetes nodes out of service for maintenance and puts them back.
 
 Commands:
   run                run the operator (haulout run --help lists the flags)
+  plan NODE          show what a maintenance of the node would do, changing nothing
   validate FILE...   check NodeMaintenance manifests without a cluster
 
   --help, --version
@@ -29,9 +30,14 @@ async function main(args: readonly string[]): Promise<number> {
       const { validateCommand } = await import('./cli/validate.ts');
       return validateCommand(rest, { stdout: process.stdout, stderr: process.stderr });
     }
+    case 'plan': {
+      const { planCommand } = await import('./cli/plan.ts');
+      return planCommand(rest, { stdout: process.stdout, stderr: process.stderr });
+    }
     case '--help':
     case '-h':
     case 'help':
+      if (rest[0] === 'plan' || rest[0] === 'validate') return main([rest[0], '--help']);
       process.stdout.write(rest[0] === 'run' ? runHelp : help);
       return exitCodes.ok;
     case '--version':
@@ -42,7 +48,7 @@ async function main(args: readonly string[]): Promise<number> {
       process.stderr.write(help);
       return exitCodes.unusable;
     default: {
-      const match = closest(command, ['run', 'validate', '--help', '--version']);
+      const match = closest(command, ['run', 'plan', 'validate', '--help', '--version']);
       const advice = match === undefined ? 'see haulout --help' : `did you mean haulout ${match}?`;
       throw new UsageError(`unknown command ${JSON.stringify(command.slice(0, 80))}: ${advice}`);
     }

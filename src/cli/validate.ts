@@ -107,7 +107,8 @@ function report(name: string, manifest: Manifest, check: Check, tally: Tally, io
   else tally.invalid += 1;
 }
 
-function sentence({ path, message, hint }: Problem): string {
+/** A problem as one line, without its place. */
+export function sentence({ path, message, hint }: Problem): string {
   const field = path.length === 0 ? '' : `${formatPath(path)}: `;
   return oneLine(`${field}${message}${hint === undefined ? '' : ` (${hint})`}`);
 }
@@ -137,11 +138,12 @@ function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-type FileText =
+export type FileText =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'unreadable'; readonly why: string };
 
-async function readText(file: string, io: ValidateIo): Promise<FileText> {
+/** The text of a file, or of standard input for `-`. */
+export async function readText(file: string, io: ValidateIo): Promise<FileText> {
   try {
     if (file !== '-') return { kind: 'text', text: await readFile(file, 'utf8') };
     const chunks: Uint8Array[] = [];

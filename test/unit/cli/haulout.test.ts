@@ -62,6 +62,9 @@ describe('bin/haulout', () => {
     [['--help'], 'Usage: haulout COMMAND'],
     [['run', '--help'], 'Usage: haulout run [flags]'],
     [['help', 'run'], 'Usage: haulout run [flags]'],
+    [['plan', '--help'], 'Usage: haulout plan NODE'],
+    [['help', 'plan'], 'Usage: haulout plan NODE'],
+    [['help', 'validate'], 'Usage: haulout validate FILE'],
     [['run', '--identity=x', '-h'], 'Usage: haulout run [flags]'],
   ])('%j prints help and ends with 0', async (args, expected) => {
     const ended = await start(launcher, args);
@@ -77,6 +80,8 @@ describe('bin/haulout', () => {
 
   test.each([
     [['rum'], 'haulout: unknown command "rum": did you mean haulout run?\n'],
+    [['plam'], 'haulout: unknown command "plam": did you mean haulout plan?\n'],
+    [['plan'], 'haulout: no node given: write haulout plan NODE, or haulout plan -f FILE\n'],
     [['frobnicate'], 'haulout: unknown command "frobnicate": see haulout --help\n'],
     [['run', '--log-levl=info'], 'haulout: unknown flag "--log-levl": did you mean --log-level?\n'],
   ])('%j ends with 2 and one line', async (args, line) => {
