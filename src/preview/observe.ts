@@ -2,6 +2,7 @@ import { nodeMaintenancesPath } from '../api/names.ts';
 import type { NodeMaintenance } from '../api/types.generated.ts';
 import type { Container, RoomyNode, RoomyPod } from '../capacity/types.ts';
 import { StartError } from '../cli/exit.ts';
+import type { Refusal } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
 import { listAll } from '../kube/list-all.ts';
 import { trimAttachment, trimToIdentity } from '../kube/trim.ts';
@@ -48,19 +49,23 @@ export async function observe(
     reader.list<RoomyPod>('pods', '/api/v1/pods', here),
     reader.list<PodDisruptionBudget>('poddisruptionbudgets', '/apis/policy/v1/poddisruptionbudgets'),
     reader.tryList<NodeMaintenance>(
+      'nodemaintenances',
       nodeMaintenancesPath,
       'whether other maintenances hold the node is not known',
     ),
     reader.tryList<VolumeAttachment>(
+      'volumeattachments',
       '/apis/storage.k8s.io/v1/volumeattachments',
       'what is attached to the node is not known',
       trimAttachment,
     ),
     reader.tryList<CsiDriver>(
+      'csidrivers',
       '/apis/storage.k8s.io/v1/csidrivers',
       'volumes are taken as attachable whatever their driver',
     ),
     reader.tryList<RoomyPod>(
+      'pods',
       '/api/v1/pods',
       'whether the pods find room elsewhere is not known',
       trimRoomyPod,
@@ -125,15 +130,12 @@ class Reader {
   ): Promise<readonly T[]> {
     const answer = await listAll<T>(this.#client, path, { query, signal: this.#signal, map });
     if (answer.kind === 'ok') return answer.object.items;
-    const advice =
-      answer.kind === 'forbidden'
-        ? `the user of the kubeconfig has to be permitted to list ${resource} in all namespaces`
-        : 'check --kubeconfig and --context';
-    throw new StartError(`cannot list ${resource}: ${answer.message}; ${advice}`);
+    throw cannotList(resource, answer);
   }
 
-  /** `undefined`, and a note of it, where it may not be read; empty where the cluster does not know the resource. */
+  /** `undefined`, and a note of it, where we may not; empty where the cluster does not know the resource. */
   async tryList<T extends KubeObject>(
+    resource: string,
     path: string,
     consequence: string,
     map: (object: T) => T = (object) => object,
@@ -142,9 +144,18 @@ class Reader {
     const answer = await listAll<T>(this.#client, path, { query, signal: this.#signal, map });
     if (answer.kind === 'ok') return answer.object.items;
     if (answer.kind === 'notServed') return [];
+    if (answer.kind !== 'forbidden') throw cannotList(resource, answer);
     this.gaps.push(`${consequence}: ${answer.message}`);
     return undefined;
   }
+}
+
+function cannotList(resource: string, { kind, message }: Refusal): StartError {
+  const advice =
+    kind === 'forbidden'
+      ? `get the right to list ${resource} in the whole cluster`
+      : 'check --kubeconfig and --context';
+  return new StartError(`cannot list ${resource}: ${message}; ${advice}`);
 }
 
 /** Looked up as the operator does it: the claims of these pods, and not all of the cluster's. */

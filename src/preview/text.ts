@@ -79,6 +79,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 function noteOf({ outcome, why, eviction }: PodForecast): string {
   if (eviction === 'refused') return 'cannot leave now';
+  if (eviction === 'unknown') return 'not known whether it can';
   if (why === undefined) return '';
   return reasons[why] ?? `${why} is ${outcome === 'held' ? 'Block' : 'Skip'}`;
 }
