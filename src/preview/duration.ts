@@ -68,10 +68,11 @@ function volumePart(volume: VolumeForecast, leavers: readonly Leaver[]): string 
   const { rounds, each, atMost } = lane(volume, leavers);
   const reattach =
     volume.reattachTimeoutSeconds === 0 ? '' : ` and ${volume.reattachTimeoutSeconds} s to attach elsewhere`;
-  const share = `${volume.maxConcurrent} of ${count(volume.pods, 'pod')} with volumes of ${volume.driver} at a time`;
+  const made = `grace period, ${volume.detachTimeoutSeconds} s to detach${reattach}`;
+  if (rounds === 1) return `up to ${seconds(each)} for volumes of ${volume.driver} (${made})`;
   return (
-    `${share}: ${count(rounds, 'round')}, each up to ${seconds(each)} ` +
-    `(grace period, ${volume.detachTimeoutSeconds} s to detach${reattach}), together up to ${seconds(atMost)}`
+    `${volume.maxConcurrent} of ${count(volume.pods, 'pod')} with volumes of ${volume.driver} at a time: ` +
+    `${rounds} rounds, each up to ${seconds(each)} (${made}), together up to ${seconds(atMost)}`
   );
 }
 

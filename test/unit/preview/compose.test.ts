@@ -305,6 +305,17 @@ describe('how long it takes', () => {
     expect(preview(options).duration.atMostSeconds).toBe(expected);
   });
 
+  test('says how the pace of volumes makes it up', () => {
+    const [, pace] = preview({
+      pods: [pod('a'), pod('b')],
+      volumes: volumes(['a', disk('v1')], ['b', disk('v2')]),
+    }).duration.parts;
+    expect(pace).toBe(
+      '1 of 2 pods with volumes of disk.example.com at a time: 2 rounds, each up to 4 min ' +
+        '(grace period, 120 s to detach and 90 s to attach elsewhere), together up to 8 min',
+    );
+  });
+
   test('pods and volumes of each driver, and each pod its own', () => {
     const seen = preview({
       pods: [pod('a'), pod('b')],

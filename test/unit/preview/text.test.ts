@@ -83,7 +83,7 @@ Room elsewhere
 
 Time: not known beforehand
   up to 30 s for a pod to stop (its grace period), all side by side
-  1 of 1 pod with volumes of disk.example.com at a time: 1 round, each up to 4 min (grace period, 120 s to detach and 90 s to attach elsewhere), together up to 4 min
+  up to 4 min for volumes of disk.example.com (grace period, 120 s to detach and 90 s to attach elsewhere)
   not counted: what stands in the way, for as long as it does
 
 Nothing was changed.
