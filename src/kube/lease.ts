@@ -1,35 +1,15 @@
-import type { Clock } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import type { Client } from './client.ts';
 import { LeaseLock } from './lease-lock.ts';
+import { type LeaderElectorOptions, jitter, leaseTimes } from './lease-options.ts';
 import type { Lease } from './lease-record.ts';
 import { pause } from './pause.ts';
 import { Reflector } from './reflector.ts';
 import { Store } from './store.ts';
-import { Term, type TermCallbacks } from './term.ts';
+import { Term } from './term.ts';
 
-export interface LeaderElectorOptions extends TermCallbacks {
-  /** A client of its own, whose connections no burst of evictions can fill. */
-  readonly client: Client;
-  readonly namespace: string;
-  readonly name: string;
-  /** Different for every process. */
-  readonly identity: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** How long others wait for a silent holder. Default 15,000. */
-  readonly leaseDurationMs?: number;
-  /** How long the holder works without having renewed. Less than the duration. Default 10,000. */
-  readonly renewDeadlineMs?: number;
-  /** Between two renewals or tries; up to 1.2 times as long by chance. Default 2,000. */
-  readonly retryPeriodMs?: number;
-  /** Numbers from 0 up to 1. Default Math.random. */
-  readonly random?: () => number;
-}
+export type { LeaderElectorOptions };
 
 /** So long a process that has stepped down leaves the Lease to others. */
 const awayMs = 30_000;
-const jitter = 0.2;
 /** A lost Lease should have ended the work long before. */
 const overdueMs = 30_000;
 
@@ -39,7 +19,6 @@ const overdueMs = 30_000;
  */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions;
-  readonly #leaseDurationMs: number;
   readonly #renewDeadlineMs: number;
   readonly #retryPeriodMs: number;
   readonly #requestTimeoutMs: number;
@@ -62,20 +41,13 @@ export class LeaderElector {
   /** Throws a RangeError for times that cannot work together. */
   constructor(options: LeaderElectorOptions) {
     this.#options = options;
-    this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
-    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
-    this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
+    const times = leaseTimes(options);
+    this.#renewDeadlineMs = times.renewDeadlineMs;
+    this.#retryPeriodMs = times.retryPeriodMs;
+    this.#requestTimeoutMs = times.requestTimeoutMs;
     this.#random = options.random ?? Math.random;
-    if (this.#leaseDurationMs <= this.#renewDeadlineMs) {
-      throw new RangeError('the lease duration must be longer than the renew deadline');
-    }
-    if (this.#renewDeadlineMs <= this.#retryPeriodMs * (1 + jitter)) {
-      throw new RangeError('the renew deadline must be longer than 1.2 times the retry period');
-    }
-    // A request that hangs must leave time for another try over a new connection.
-    this.#requestTimeoutMs = this.#renewDeadlineMs / 2;
     const { client, clock, logger, name } = options;
-    this.#lock = new LeaseLock({ ...options, leaseDurationMs: this.#leaseDurationMs });
+    this.#lock = new LeaseLock({ ...options, leaseDurationMs: times.leaseDurationMs });
     const store = new Store<Lease>({ logger });
     store.onChange((_old, now) => {
       this.#lock.observe(now);
