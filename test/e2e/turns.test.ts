@@ -1,9 +1,8 @@
 // The default limit lets a tenth of the nodes be out of service: of eleven, one at a time, in order of creation.
 import { describe, expect, test } from '@jest/globals';
-import { as } from '../../hack/cluster/lib/untyped.ts';
 import type { Node } from '../../src/kube/types.ts';
 import { ownTestBed } from './support/beds.ts';
-import { deployment } from './support/builders.ts';
+import { barePod, deployment, maintenance } from './support/builders.ts';
 import { eventually } from './support/eventually.ts';
 import { SeededRandom } from './support/random.ts';
 import { isReady, said } from './support/status.ts';
@@ -23,7 +22,7 @@ describe('eleven nodes and the default limit', () => {
       const pods = await bed.api.pods(namespace);
       return pods.length === POD_COUNT && pods.every(isReady);
     });
-    await bed.startOperator();
+    const operator = await bed.startOperator();
     const nodes = Array.from({ length: NODES }, (_, index) => `worker-${index + 1}`);
     const before = await Promise.all(nodes.map(async (node) => bed.snapshot(node)));
 
@@ -56,23 +55,49 @@ describe('eleven nodes and the default limit', () => {
       await bed.endMaintenance(name);
     }
     expect(await Promise.all(nodes.map(async (node) => bed.snapshot(node)))).toEqual(before);
-    expect(sequence()).toEqual(order.flatMap(({ node }) => [`cordon ${node}`, `put back ${node}`]));
+    expect(bed.audit.cordons()).toEqual(order.flatMap(({ node }) => [`cordon ${node}`, `put back ${node}`]));
+    await operator.stop();
   }, 240_000);
+});
+
+test('of two places one is held by a drain that cannot end: the other goes to the oldest that can begin', async () => {
+  const namespace = `${bed.prefix}-places`;
+  await bed.namespace(namespace);
+  const here = { nodeSelector: { 'kubernetes.io/hostname': 'worker-1' } };
+  await bed.kubectl.apply(barePod(namespace, 'held', here));
+  await bed.eventually('it runs', async () => (await bed.api.pods(namespace)).every(isReady));
+  await bed.startOperator({ flags: ['--max-unavailable-nodes=2'] });
+  const name = (index: number): string => `${bed.prefix}-place-${index}`;
+  // In order of age.
+  await bed.kubectl.apply(
+    maintenance(name(1), 'worker-1'),
+    maintenance(name(2), 'not-there'),
+    maintenance(name(3), 'worker-2', { suspend: true }),
+    maintenance(name(4), 'worker-3', { nodeDrainPolicy: 'Ignore' }),
+    maintenance(name(5), 'worker-1'),
+    maintenance(name(6), 'worker-4'),
+    maintenance(name(7), 'worker-5'),
+  );
+  await bed.untilSaid(name(6), 'Ready', 'True/Drained');
+  await bed.untilSaid(name(1), 'DrainBlocked', 'True/UnmanagedPod');
+  await bed.untilSaid(name(2), 'Ready', 'False/NodeNotFound');
+  await bed.untilSaid(name(3), 'Ready', 'False/Suspended');
+  await bed.untilSaid(name(4), 'Ready', 'True/Announced');
+  await bed.untilSaid(name(5), 'DrainBlocked', 'True/UnmanagedPod');
+  await bed.untilSaid(name(7), 'Ready', 'False/WaitingForTurn');
+  expect(await cordoned()).toEqual(['worker-1', 'worker-4']);
+
+  await bed.endMaintenance(name(6));
+  await bed.untilSaid(name(7), 'Ready', 'True/Drained');
+  await bed.edit(name(3), { suspend: false });
+  await bed.untilSaid(name(3), 'Ready', 'False/WaitingForTurn');
+  expect(await cordoned()).toEqual(['worker-1', 'worker-5']);
+  await bed.endMaintenance(name(7));
+  await bed.untilSaid(name(3), 'Ready', 'True/Drained');
+  expect(await cordoned()).toEqual(['worker-1', 'worker-2']);
 });
 
 async function cordoned(): Promise<string[]> {
   const nodes = await bed.api.list<Node>('/api/v1/nodes');
   return nodes.filter(({ spec }) => spec?.unschedulable === true).map(({ metadata }) => metadata.name);
-}
-
-/** What the operator did to nodes, in the order in which the API server did it. */
-function sequence(): string[] {
-  return bed.audit
-    .entries({ verb: 'patch', resource: 'nodes', subresource: '', byOperator: true })
-    .filter(({ responseStatus }) => responseStatus?.code === 200)
-    .flatMap(({ requestObject, objectRef }) => {
-      const { spec } = as<{ spec?: { unschedulable?: boolean | null } }>(requestObject);
-      if (spec?.unschedulable === undefined) return [];
-      return [`${spec.unschedulable === true ? 'cordon' : 'put back'} ${objectRef?.name}`];
-    });
 }

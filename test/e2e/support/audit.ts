@@ -131,6 +131,17 @@ export class AuditLog {
     );
   }
 
+  /** `cordon NODE` and `put back NODE`, in the order in which the API server carried out what the operator asked. */
+  cordons(): readonly string[] {
+    return this.entries({ verb: 'patch', resource: 'nodes', subresource: '', byOperator: true })
+      .filter(({ responseStatus }) => responseStatus?.code === 200)
+      .flatMap(({ requestObject, objectRef }) => {
+        const { spec } = as<{ spec?: { unschedulable?: boolean | null } }>(requestObject);
+        if (spec?.unschedulable === undefined) return [];
+        return [`${spec.unschedulable === true ? 'cordon' : 'put back'} ${objectRef?.name}`];
+      });
+  }
+
   #read(): void {
     if (!existsSync(this.#file)) return;
     const size = this.#size();
