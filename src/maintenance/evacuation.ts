@@ -163,7 +163,10 @@ function objection(pod: Pod, stance: Stance): Obstacle {
 }
 
 /** The shorter grace period that all agree on; `undefined`: the pod's own. */
-export function commonGracePeriod(pod: Pod, evacuators: readonly Evacuator[]): number | undefined {
+export function commonGracePeriod(
+  pod: Pod,
+  evacuators: readonly Pick<Evacuator, 'stance'>[],
+): number | undefined {
   const ceilings = evacuators.map(({ stance }) => stance.spec.drain.maxGracePeriodSeconds ?? Infinity);
   const ceiling = Math.max(...ceilings);
   const own = pod.spec.terminationGracePeriodSeconds ?? defaultGracePeriodSeconds;

@@ -10,7 +10,7 @@ import { type DrainPart, noDrain, planDrain } from './drain.ts';
 import { type Guard, planGuard } from './guard.ts';
 import { type FoundRecord, findRecord, restorable } from './node-record.ts';
 import type { FinalizerWrite, Plan, Snapshot, StatusWrite } from './snapshot.ts';
-import { type Stance, hasFinalizer, takeStance } from './stance.ts';
+import { type Stance, hasFinalizer, isSilent, takeStance } from './stance.ts';
 import { type DrainFacts, computeStatus } from './status.ts';
 import { isUrgent, sameStatus } from './status-diff.ts';
 import { nodeNotFoundStalledAt } from './describe.ts';
@@ -92,11 +92,7 @@ class NodePlanner {
 
   #drain(holding: readonly Stance[]): DrainPart {
     const evacuating = holding.filter(({ evacuates }) => evacuates);
-    // Whoever wants the node evacuated has a say about protections, whether or not it has begun.
-    const silent = this.#stances.filter(
-      ({ kind, spec }) =>
-        (kind === 'suspended' || kind === 'waitingForTurn') && spec.nodeDrainPolicy === 'Evacuate',
-    );
+    const silent = this.#stances.filter(isSilent);
     return evacuating.length > 0 ? planDrain(this.#snapshot, this.#node, evacuating, silent) : noDrain;
   }
 

@@ -85,6 +85,11 @@ function stanceKind(
   return admitted || (hasIt && wasCordoned(maintenance.status)) ? 'holding' : 'waitingForTurn';
 }
 
+/** Wants the node evacuated and has not begun: it evicts nothing, but has a say about protections. */
+export function isSilent({ kind, spec }: Stance): boolean {
+  return (kind === 'suspended' || kind === 'waitingForTurn') && spec.nodeDrainPolicy === 'Evacuate';
+}
+
 /** Whether the maintenance may touch the node: without its finalizer nobody would put the node back. */
 export function hasFinalizer(maintenance: NodeMaintenance): boolean {
   return maintenance.metadata.finalizers?.includes(restoreNodeFinalizer) ?? false;

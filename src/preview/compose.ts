@@ -89,7 +89,7 @@ function outcomeOf(
   leaver: Leaver | undefined,
 ): Pick<PodForecast, 'outcome' | 'why'> {
   if (drain === undefined) {
-    return { outcome: 'stays', why: stance.kind === 'suspended' ? 'suspend' : 'nodeDrainPolicy' };
+    return { outcome: 'stays', why: stance.spec.suspend ? 'suspend' : 'nodeDrainPolicy' };
   }
   const verdict = drain.view.verdicts.get(pod.metadata.uid);
   if (verdict?.kind === 'stays' || verdict?.kind === 'kept') {
@@ -133,7 +133,7 @@ function unheard(rehearsals: ReadonlyMap<string, Rehearsal>): string[] {
 
 function notes({ node, maintenances, others }: Observation, { stance }: Outlook): string[] {
   const told: string[] = [];
-  if (stance.kind === 'suspended') told.push('suspend is true: nothing begins before it is false');
+  if (stance.spec.suspend) told.push('suspend is true: nothing begins before it is false');
   for (const { metadata, spec } of maintenances) {
     const suspended = spec.suspend === true ? ', suspended' : '';
     told.push(

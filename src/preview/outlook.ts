@@ -11,12 +11,12 @@ import { trimBudget, trimNode, trimPod } from '../kube/trim.ts';
 import type { KubeObject, Node, Pod, PodDisruptionBudget, VolumeAttachment } from '../kube/types.ts';
 import { planDrain } from '../maintenance/drain.ts';
 import { timestamp } from '../maintenance/drain-clock.ts';
-import { type Evacuator, commonGracePeriod } from '../maintenance/evacuation.ts';
+import { commonGracePeriod } from '../maintenance/evacuation.ts';
 import { Memory } from '../maintenance/memory.ts';
 import { plan } from '../maintenance/plan.ts';
 import { comparePods } from '../maintenance/pods.ts';
 import type { Snapshot } from '../maintenance/snapshot.ts';
-import { type Stance, takeStance } from '../maintenance/stance.ts';
+import { type Stance, isSilent, takeStance } from '../maintenance/stance.ts';
 import type { DrainFacts } from '../maintenance/status.ts';
 import { parseRecord } from '../node/record.ts';
 import { nullLogger } from '../runtime/logger.ts';
@@ -53,7 +53,7 @@ export interface Outlook {
   readonly stance: Stance;
   /** Cordoned and marked. */
   readonly node: Node;
-  /** `undefined`: the maintenance does not evacuate the node. */
+  /** `undefined`: the maintenance does not evacuate the node, or is suspended. */
   readonly drain: DrainFacts | undefined;
   /** Sorted by namespace and name. */
   readonly leavers: readonly Leaver[];
@@ -85,28 +85,32 @@ export function lookAhead(scene: Scene, maintenance: NodeMaintenance): Outlook {
   const stance = stances.find((each) => each.maintenance.metadata.uid === previewUid);
   if (stance === undefined) throw new Error('the previewed maintenance got lost');
   const holding = stances.filter(({ kind, evacuates }) => kind === 'holding' && evacuates);
-  const silent = stances.filter(
-    ({ kind, spec }) => kind === 'suspended' && spec.nodeDrainPolicy === 'Evacuate',
-  );
+  const silent = stances.filter(isSilent);
   if (!holding.includes(stance)) return { stance, node, drain: undefined, leavers: [] };
   const { facts } = planDrain(settled, node, holding, silent);
   const drain = facts.get(stance);
-  return { stance, node, drain, leavers: drain ? leaversOf(settled, drain, [...facts.values()]) : [] };
+  // Suspended, although it holds the node: it asks nobody to leave.
+  if (!drain?.clock.active) return { stance, node, drain: undefined, leavers: [] };
+  return { stance, node, drain, leavers: leaversOf(settled, drain, [...holding, ...silent]) };
 }
 
 /** Those whom nothing but a budget or a webhook may keep. */
 function leaversOf(
   { budgetsOf, volumes }: Snapshot,
   { view, blockers }: DrainFacts,
-  evacuators: readonly Evacuator[],
+  stances: readonly Stance[],
 ): Leaver[] {
   const held = new Set(blockers.filter(({ cause }) => protections.has(cause)).map(({ pod }) => pod.uid));
   return view.remaining
+    .filter((pod) => view.verdicts.get(pod.metadata.uid)?.kind === 'leaves')
     .filter((pod) => !isTerminating(pod) && !held.has(pod.metadata.uid))
     .toSorted(comparePods)
     .map((pod) => ({
       pod,
-      gracePeriodSeconds: commonGracePeriod(pod, evacuators),
+      gracePeriodSeconds: commonGracePeriod(
+        pod,
+        stances.map((stance) => ({ stance })),
+      ),
       gate: budgetGate(pod, budgetsOf(pod)),
       volumes: volumes.volumesOf(pod),
     }));

@@ -110,6 +110,17 @@ test.concurrent('what leaves and what is held up is what the operator lets leave
     .filter(({ cause }) => cause === 'EmptyDir' || cause === 'UnmanagedPod')
     .map(({ message: one }) => one);
   expect(held.status?.blockers?.map((blocker) => blocker.message)).toContain(message);
+
+  // Asked again while it lasts: what the maintenance protects is held, and nobody is asked for real.
+  const during = await planned([island.node]);
+  expect(during.code).toBe(1);
+  expect(during.preview.notes).toEqual([`maintenance ${island.node} is about this node too (Evacuate)`]);
+  expect(during.preview.obstacles.flatMap(({ pods }) => names(pods)).toSorted()).toEqual(inTheWay);
+  expect(
+    writesAbout(island)
+      .map(toEviction)
+      .map(({ dryRun }) => dryRun),
+  ).not.toContain(false);
 });
 
 describe('something stands in the way', () => {

@@ -63,7 +63,10 @@ test('a shorter grace period counts where all agree, and only then', () => {
   const drain = { maxGracePeriodSeconds: 5 };
   const alone = look({ pods: [pod('web')] }, { drain });
   const together = look({ pods: [pod('web')], maintenances: [maintenance({}, {}, 'other')] }, { drain });
-  expect([alone, together].map(({ leavers }) => leavers[0]?.gracePeriodSeconds)).toEqual([5, undefined]);
+  const suspended = maintenance({ suspend: true }, {}, 'other');
+  const beside = look({ pods: [pod('web')], maintenances: [suspended] }, { drain });
+  const periods = [alone, together, beside].map(({ leavers }) => leavers[0]?.gracePeriodSeconds);
+  expect(periods).toEqual([5, undefined, undefined]);
 });
 
 test('a record of holders that are gone does not keep the plan from coming to rest', () => {
