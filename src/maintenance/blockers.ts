@@ -135,7 +135,11 @@ function deletionRule({ spec: { drain } }: Stance): string {
   return drain.onTimeout === 'Delete' ? 'timeoutSeconds' : 'when every maintenance of the node agrees';
 }
 
-function byItself({ cause, advice }: Obstacle, { stance }: Evacuator): string | undefined {
+/** What becomes of it without anybody's doing. */
+export function byItself(
+  { cause, advice }: Obstacle,
+  { stance }: Pick<Evacuator, 'stance'>,
+): string | undefined {
   if (cause === 'PodDisruptionBudget') return 'evicted as soon as the budget allows it';
   // KubeVirt refuses as long as it migrates a machine: that is progress, and its words say so.
   if (cause === 'AdmissionDenied')

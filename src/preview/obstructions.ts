@@ -9,8 +9,10 @@ import {
   unsatisfiableAfterMs,
 } from '../drain/unsatisfiable.ts';
 import type { PodDisruptionBudget } from '../kube/types.ts';
+import { byItself } from '../maintenance/blockers.ts';
 import { readyCondition } from '../maintenance/pods.ts';
 import { isHeldByBudget } from '../maintenance/restarts.ts';
+import type { Stance } from '../maintenance/stance.ts';
 import { count } from '../maintenance/words.ts';
 import { compareText } from '../runtime/compare.ts';
 import type { Leaver, Outlook } from './outlook.ts';
@@ -38,7 +40,7 @@ export function findObstructions(
     ...[...blockers.values()].filter(({ pod }) => !leaving.has(pod.uid ?? '')).map(ofPlanner),
     ...leavers.flatMap((leaver) => {
       const { uid } = leaver.pod.metadata;
-      return ofServer(leaver, rehearsals.get(uid), blockers.get(uid), stance.spec);
+      return ofServer(leaver, rehearsals.get(uid), blockers.get(uid), stance);
     }),
     ...ofNode(outlook),
     ...homeless.map(ofHomeless),
@@ -58,7 +60,7 @@ function ofServer(
   leaver: Leaver,
   rehearsal: Rehearsal | undefined,
   blocker: Blocker | undefined,
-  spec: EffectiveSpec,
+  stance: Stance,
 ): Finding[] {
   const pods = [nameOf(leaver)];
   switch (rehearsal?.kind) {
@@ -67,12 +69,12 @@ function ofServer(
       // What is wrong with the pod itself, such as volumes that cannot be looked up.
       return blocker?.cause === 'ApiError' ? [ofPlanner(blocker)] : [];
     case 'refused':
-      return [refusal(leaver, rehearsal.obstacle, blocker, spec)];
+      return [refusal(leaver, rehearsal.obstacle, blocker, stance)];
     case undefined:
     case 'unknown':
-      return blocker ? [refusal(leaver, obstacleOf(blocker), blocker, spec)] : [];
+      return blocker ? [refusal(leaver, obstacleOf(blocker), blocker, stance)] : [];
     case 'notPermitted': {
-      const planned = blocker ? [refusal(leaver, obstacleOf(blocker), blocker, spec)] : [];
+      const planned = blocker ? [refusal(leaver, obstacleOf(blocker), blocker, stance)] : [];
       return [{ cause: 'NotPermitted', message: notPermitted, pods }, ...planned];
     }
     case 'failed':
@@ -89,13 +91,9 @@ function obstacleOf({ cause, message }: Blocker): Obstacle {
   return { cause: cause as Obstacle['cause'], message };
 }
 
-function refusal(
-  leaver: Leaver,
-  obstacle: Obstacle,
-  blocker: Blocker | undefined,
-  spec: EffectiveSpec,
-): Finding {
+function refusal(leaver: Leaver, obstacle: Obstacle, blocker: Blocker | undefined, stance: Stance): Finding {
   const pods = [nameOf(leaver)];
+  const { spec } = stance;
   const { gate } = leaver;
   const isBudget = obstacle.cause === 'PodDisruptionBudget';
   if (isBudget && gate.kind === 'counted' && looksUnsatisfiable(gate.budget)) {
@@ -106,7 +104,8 @@ function refusal(
   // The planner names the budget in full.
   const same = blocker?.cause === obstacle.cause ? blocker : undefined;
   const message = same?.message ?? obstacle.message;
-  const nextStep = isHeldByBudget(obstacle) ? withRestart(same?.nextStep, leaver, spec) : same?.nextStep;
+  const alone = same?.nextStep ?? byItself(obstacle, { stance });
+  const nextStep = isHeldByBudget(obstacle) ? withRestart(alone, leaver, spec) : alone;
   return { cause: obstacle.cause, message, nextStep, pods };
 }
 

@@ -111,7 +111,13 @@ describe('what stands in the way', () => {
         pods: [pod('a')],
         answers: { a: { kind: 'refused', obstacle: { cause: 'AdmissionDenied', message: 'not today' } } },
       },
-      [{ cause: 'AdmissionDenied', message: 'not today' }],
+      [
+        {
+          cause: 'AdmissionDenied',
+          message: 'not today',
+          nextStep: expect.stringContaining('asked again every 20 s') as unknown as string,
+        },
+      ],
     ],
     [
       'a pod that nothing creates again',
