@@ -5,6 +5,7 @@ import type { Stage } from './stage.ts';
 const FLAGS = ['--ignore-daemonsets', '--delete-emptydir-data', '--force'];
 
 export interface KubectlDrain {
+  readonly pid: number;
   /** From the command's start to its end, in seconds; rejects with what it said when it fails. */
   readonly ended: Promise<number>;
   /** For a drain that would go on for ever: ends it; `ended` resolves then, too. */
@@ -40,5 +41,5 @@ export function kubectlDrain(
     child.kill('SIGTERM');
     await ended;
   };
-  return { ended, stop };
+  return { pid: child.pid ?? -1, ended, stop };
 }

@@ -1,7 +1,8 @@
 /** The results as people read them: Markdown. */
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { describeGoal, isMet } from './goals.ts';
-import type { Row } from './row.ts';
+import { table } from './markdown.ts';
+import type { NamedRow } from './row.ts';
 
 export interface Machine {
   readonly date: string;
@@ -21,7 +22,7 @@ export interface Report {
   readonly haulout: string;
   /** Seconds, the cluster's start and end included. */
   readonly took: number;
-  readonly rows: readonly Row[];
+  readonly rows: readonly NamedRow[];
 }
 
 export function thisMachine(): Machine {
@@ -54,6 +55,9 @@ export function markdown({ machine, kubernetes, haulout, took, rows }: Report): 
       ]),
     ),
     '',
+    ...rows.flatMap(({ details }) =>
+      details ? [details.about, '', ...table(details.head, details.rows), ''] : [],
+    ),
     "Requests, from the API server's audit log; watches, the lists that they begin with, and the Lease are not counted in the table above:",
     '',
     ...table(
@@ -127,11 +131,3 @@ export function markdown({ machine, kubernetes, haulout, took, rows }: Report): 
 }
 
 const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
-
-type Cells = readonly (string | number)[];
-
-const line = (cells: Cells): string => `| ${cells.join(' | ')} |`;
-
-function table(head: Cells, rows: readonly Cells[]): string[] {
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)];
-}

@@ -14,8 +14,23 @@ export interface Row {
   readonly traffic: readonly Traffic[];
   readonly operator: ProcessFigures;
   readonly machine: MachineFigures;
+  /** A table of its own, for what does not fit into one line. */
+  readonly details?: Details;
   /** Single values behind the figures, for --json. */
   readonly samples?: Readonly<Record<string, readonly number[]>>;
+}
+
+/** By the name that it has on the command line. */
+export interface NamedRow extends Row {
+  readonly name: string;
+}
+
+export type Cells = readonly (string | number)[];
+
+export interface Details {
+  readonly about: string;
+  readonly head: Cells;
+  readonly rows: readonly Cells[];
 }
 
 /** What one contestant asked of the API server. */

@@ -12,6 +12,7 @@ import type { OperatorProcess } from '../../test/e2e/support/operator-process.ts
 import { isReady, said, summary } from '../../test/e2e/support/status.ts';
 import { TestBed } from '../../test/e2e/support/test-bed.ts';
 import { byContestant, USER_AGENTS } from './requests.ts';
+import { Waiting } from './waiting.ts';
 
 export interface Placed {
   readonly name: string;
@@ -23,7 +24,7 @@ export interface Placed {
 }
 
 /** Enough for the largest row. */
-const TARGETS = 20;
+export const TARGETS = 20;
 const SPARES = 5;
 const QUIET_MS = 1000;
 const PLACE_TIMEOUT_MS = 120_000;
@@ -32,7 +33,7 @@ const DRAIN_TIMEOUT_MS = 300_000;
 export const target = (number: number): string => `target-${String(number).padStart(2, '0')}`;
 export const targets = (count: number, from = 1): string[] =>
   Array.from({ length: count }, (_, index) => target(from + index));
-const spares = Array.from({ length: SPARES }, (_, index) => `spare-${index + 1}`);
+export const spares = Array.from({ length: SPARES }, (_, index) => `spare-${index + 1}`);
 /** A label that a node to drain and all spares have, so that the pods of one node do not begin on another. */
 const poolOf = (node: string): string => `bench.haulout.dev/${node}`;
 
@@ -43,13 +44,18 @@ export class Stage {
   readonly #client: KubeClient;
   readonly #ended = new AbortController();
   readonly #maintenances = new Map<string, NodeMaintenance>();
-  readonly #listeners = new Set<() => void>();
+  readonly #waiting = new Waiting();
   #operator: OperatorProcess | undefined;
   #flags: readonly string[] = [];
 
-  static async open(cluster: Cluster): Promise<Stage> {
+  /** Without any nodes: for rows that bring their own. */
+  static async openEmpty(cluster: Cluster): Promise<Stage> {
     await installChart(cluster);
-    const stage = new Stage(cluster, await operatorKubeconfig(cluster));
+    return new Stage(cluster, await operatorKubeconfig(cluster));
+  }
+
+  static async open(cluster: Cluster): Promise<Stage> {
+    const stage = await Stage.openEmpty(cluster);
     const allPools = Object.fromEntries(targets(TARGETS).map((node) => [poolOf(node), '']));
     await Promise.all([
       ...targets(TARGETS).map(async (node) => stage.bed.addNode(node, { labels: { [poolOf(node)]: '' } })),
@@ -68,15 +74,15 @@ export class Stage {
       replace: (list: readonly (NodeMaintenance & { metadata: { uid: string } })[]) => {
         this.#maintenances.clear();
         for (const one of list) this.#maintenances.set(one.metadata.name, one);
-        this.#tell();
+        this.#waiting.tell();
       },
       changed: (one: NodeMaintenance) => {
         this.#maintenances.set(one.metadata.name, one);
-        this.#tell();
+        this.#waiting.tell();
       },
       removed: (one: NodeMaintenance) => {
         this.#maintenances.delete(one.metadata.name);
-        this.#tell();
+        this.#waiting.tell();
       },
     };
     void follow(this.#client, nodeMaintenancesPath, maintenances, this.#ended.signal, () => undefined);
@@ -135,19 +141,21 @@ export class Stage {
   }
 
   /** Creates a NodeMaintenance for each of the nodes, all at once. */
-  async maintain(nodes: readonly string[]): Promise<void> {
+  async maintain(nodes: readonly string[], drain: NodeMaintenance['spec']['drain'] = {}): Promise<void> {
     await Promise.all(
-      nodes.map(async (node) => this.bed.api.create(nodeMaintenancesPath, maintenance(node, node))),
+      nodes.map(async (node) =>
+        this.bed.api.create(nodeMaintenancesPath, maintenance(node, node, { drain })),
+      ),
     );
   }
 
   /** Resolves in the moment in which the watch shows all of them Ready, Drained. */
-  async drained(nodes: readonly string[]): Promise<void> {
+  async drained(nodes: readonly string[], timeoutMs?: number): Promise<void> {
     const isDrained = (node: string): boolean => {
       const object = this.#maintenances.get(node);
       return object !== undefined && said(object, 'Ready') === 'True/Drained';
     };
-    await this.#until('all nodes are drained', () => nodes.every(isDrained));
+    await this.#until('all nodes are drained', () => nodes.every(isDrained), timeoutMs);
   }
 
   /** Waits until the audit log has shown nothing for a while that one of the contestants asks (but watches and Lease). */
@@ -201,26 +209,8 @@ export class Stage {
     await this.bed.cleanUp();
   }
 
-  async #until(what: string, test: () => boolean): Promise<void> {
-    if (test()) return;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const listener = (): void => {
-      if (test()) resolve();
-    };
+  async #until(what: string, test: () => boolean, timeoutMs = DRAIN_TIMEOUT_MS): Promise<void> {
     const explain = (): string => [...this.#maintenances.values()].map(summary).join('\n');
-    const late = (): void =>
-      reject(new Error(`not within ${DRAIN_TIMEOUT_MS / 1000} s: ${what}\n${explain()}`));
-    const timer = setTimeout(late, DRAIN_TIMEOUT_MS);
-    this.#listeners.add(listener);
-    try {
-      await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#listeners.delete(listener);
-    }
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener();
+    return this.#waiting.until(what, test, { timeoutMs, explain });
   }
 }

@@ -1,4 +1,4 @@
-/** Row 5: ten nodes that cannot be emptied; none of them may keep the others waiting. */
+/** Row 6: ten nodes that cannot be emptied; none of them may keep the others waiting. */
 import type { AuditEntry } from '../../../test/e2e/support/audit.ts';
 import { withUnit } from '../goals.ts';
 import { kubectlDrain } from '../kubectl-drain.ts';

@@ -1,4 +1,4 @@
-/** Row 3: ten pods under one budget that refuses all of them for a minute and then lets all of them go. */
+/** Row 4: ten pods under one budget that refuses all of them for a minute and then lets all of them go. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { kubectlDrain } from '../kubectl-drain.ts';
 import { type Contestant, countRequests, evictionFigures, evictionsOf } from '../requests.ts';

@@ -1,4 +1,4 @@
-/** Row 4: how soon after a budget opens the eviction that it held up is accepted. */
+/** Row 5: how soon after a budget opens the eviction that it held up is accepted. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEntry } from '../../../test/e2e/support/audit.ts';
 import { seconds } from '../goals.ts';
