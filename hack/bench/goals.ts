@@ -23,9 +23,9 @@ export function describeMiss(goal: Goal): string {
   return `${goal.what}: ${withUnit(goal.value, goal.unit)}, the goal is ${describeGoal(goal)}`;
 }
 
-/** `10.9 s`, `66 requests`; seconds with as many digits as say something. */
+/** `10.9 s`, `1,977 requests`; seconds with as many digits as say something. */
 export function withUnit(value: number, unit: string): string {
-  return `${unit === 's' ? seconds(value) : String(value)} ${unit}`;
+  return `${unit === 's' ? seconds(value) : value.toLocaleString('en-US')} ${unit}`;
 }
 
 export function seconds(value: number): string {

@@ -21,6 +21,7 @@ describe('goals', () => {
 
   test('as sentences', () => {
     expect(describeGoal(requests)).toBe('at most 70 requests');
+    expect(describeGoal({ ...requests, limit: 1977 })).toBe('at most 1,977 requests');
     expect(describeGoal(wait)).toBe('under 1 s');
     expect(describeMiss({ ...requests, value: 71 })).toBe(
       '50 pods, requests: 71 requests, the goal is at most 70 requests',
