@@ -71,6 +71,13 @@ export function planEvacuation(
   );
   const going = turn.going.filter((candidate) => !withheld.includes(candidate));
   const age = ageOf(evacuators);
+  // A watch may be behind the answer that got lost; one that never came may not hold up others for long.
+  const unheardUntil = (uid: string) => {
+    const attempt = memory.attempts.get(uid);
+    if (attempt?.uncertain !== true || attempt.refusal.kind !== 'network') return undefined;
+    const end = attempt.at + unheardMs;
+    return end > now ? end : undefined;
+  };
   const plan = planAtPace({
     candidates: going,
     planEvictions: (those) => planEvictions({ nodeName, age, candidates: those, budgetsOf, memory, now }),
@@ -78,7 +85,7 @@ export function planEvacuation(
     volumesOf: (pod) => snapshot.volumes.volumesOf(pod),
     moves: volumes.moves,
     orphans: volumes.orphans,
-    isAsked: (uid) => memory.inFlight.has(uid) || memory.accepted.has(uid),
+    isAsked: (uid) => memory.inFlight.has(uid) || memory.accepted.has(uid) || unheardUntil(uid) !== undefined,
     maxConcurrent: volumes.maxConcurrent,
     now: snapshot.now,
   });
@@ -97,11 +104,20 @@ export function planEvacuation(
     mayLeave: new Set(going.map(({ pod }) => pod.metadata.uid)),
     obstacles,
     restarts,
-    wakeAt: earliest(plan.wakeAt, named.wakeAt, restarts.wakeAt, turn.wakeAt),
+    wakeAt: earliest(
+      plan.wakeAt,
+      ...going.map(({ pod }) => unheardUntil(pod.metadata.uid)),
+      named.wakeAt,
+      restarts.wakeAt,
+      turn.wakeAt,
+    ),
     undecided: turn.undecided,
     nextDeletionAt: dates.length > 0 ? Math.min(...dates) : undefined,
   };
 }
+
+/** An eviction without an answer counts as accepted for so long: far longer than a watch is behind. */
+const unheardMs = 10_000;
 
 /**
  * The moment from which every evacuating maintenance agrees to delete a pod that its budget has refused since

@@ -89,7 +89,8 @@ class Lanes {
     for (const pod of pods.toSorted((a, b) => this.#compare(a, b))) {
       const { uid } = pod.metadata;
       const volumes = this.#known.get(uid) ?? [];
-      if (volumes.length === 0) continue;
+      // An eviction whose answer got lost is tried again: the pod has its place already.
+      if (volumes.length === 0 || this.#lasting.some((move) => move.pod.uid === uid)) continue;
       const drivers = driversOf(volumes);
       if (drivers.some((driver) => (taken.get(driver) ?? 0) >= this.#input.maxConcurrent)) {
         without.add(uid);
