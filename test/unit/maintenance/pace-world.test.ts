@@ -36,3 +36,17 @@ test('a pod whose eviction may have been accepted keeps its place until that is 
   expect(stage.errors).toEqual([]);
   await stage.stop();
 });
+
+test('the next pod waits until the volume of the one before is attached elsewhere', async () => {
+  const slow = { ...threeDisks, storage: { unmountMs: 300, detachMs: 100, attachMs: 2000, eager: false } };
+  const stage = await live(slow, [
+    { is: 'budget', app: 'db', needs: 3 },
+    { is: 'time', ms: 30_000 },
+    { is: 'budget', app: 'db', needs: undefined },
+  ]);
+  await stage.clock.advance(60_000);
+  await drainAll(stage);
+  expect(stage.world.accepted.size).toBe(3);
+  expect(stage.errors).toEqual([]);
+  await stage.stop();
+});
