@@ -34,6 +34,7 @@ const TOOLS = {
   'kube-controller-manager': kubernetes('kube-controller-manager'),
   'kube-scheduler': kubernetes('kube-scheduler'),
   kubectl: kubernetes('kubectl'),
+  kubelet: kubernetes('kubelet'),
   kwok: {
     module: 'kwok',
     package: 'sigs.k8s.io/kwok/cmd/kwok',
