@@ -5,7 +5,7 @@ KUBECONFIG ?= .cluster/kubeconfig
 INSTALLED := node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench run cluster cluster-down generate format clean install check-tools
+.PHONY: help demo test bench bundle run cluster cluster-down generate format clean install check-tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ cluster: install ## start a real control plane with 4 fake nodes (or kind: CLUST
 
 cluster-down: install ## stop it
 	@$(NODE) hack/cluster/down.ts
+
+bundle: install ## the operator in one file, dist/haulout.mjs
+	@$(NODE) hack/bundle.ts
 
 generate: install ## write all generated files anew (types, chart copies, reference)
 	@$(NODE) hack/generate.ts

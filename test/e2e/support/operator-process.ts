@@ -13,6 +13,8 @@ export interface OperatorOptions {
   /** Of its ServiceAccount. */
   readonly kubeconfig: string;
   readonly identity?: string;
+  /** Program and first arguments instead of bin/haulout, which runs the sources. */
+  readonly program?: readonly [string, ...string[]];
   /** Added to the command line. */
   readonly flags?: readonly string[];
   /** The pod that stands for it, as the chart's downward API would name it. */
@@ -52,7 +54,9 @@ export class OperatorProcess {
     mkdirSync(join(options.dir, 'pids'), { recursive: true });
     this.#logStart = existsSync(this.logFile) ? readFileSync(this.logFile, 'utf8').length : 0;
     const log = openSync(this.logFile, 'a');
+    const [program, ...first] = options.program ?? [join(repositoryRoot, 'bin', 'haulout')];
     const args = [
+      ...first,
       'run',
       `--kubeconfig=${options.kubeconfig}`,
       `--identity=${this.identity}`,
@@ -61,7 +65,7 @@ export class OperatorProcess {
       ...(options.flags ?? []),
     ];
     try {
-      this.#child = spawn(join(repositoryRoot, 'bin', 'haulout'), args, {
+      this.#child = spawn(program, args, {
         stdio: ['ignore', log, log],
         env: { ...process.env, ...podVariables(options.pod) },
       });

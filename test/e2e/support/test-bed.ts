@@ -78,7 +78,7 @@ export class TestBed {
 
   /** Starts one and waits until it is ready; only where the file has a cluster of its own. */
   async startOperator(
-    options: Pick<Partial<OperatorOptions>, 'name' | 'identity' | 'flags' | 'pod'> = {},
+    options: Pick<Partial<OperatorOptions>, 'name' | 'identity' | 'flags' | 'pod' | 'program'> = {},
   ): Promise<OperatorProcess> {
     const { dir } = this.cluster;
     const name = options.name ?? `operator-${this.#operators.length + 1}`;
