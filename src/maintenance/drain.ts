@@ -25,6 +25,7 @@ type DrainActions = Pick<
   | 'moves'
   | 'waitsFor'
   | 'tallies'
+  | 'carriers'
   | 'heldUpSince'
 >;
 
@@ -51,6 +52,7 @@ const nothing: DrainActions = {
   moves: [],
   waitsFor: new Set(),
   tallies: new Map(),
+  carriers: undefined,
   heldUpSince: new Map(),
 };
 
@@ -110,6 +112,7 @@ export function planDrain(
       moves: evacuation.moves,
       waitsFor: evacuation.waitsFor,
       tallies,
+      carriers: volumes.carriers,
       heldUpSince: rememberBlockers(lists.flatMap(({ blockers }) => blockers)),
     }),
     remaining: (stance) => facts.get(stance)?.view.remaining.length,

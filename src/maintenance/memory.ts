@@ -12,6 +12,7 @@ import type { NodeMemory, Tally } from './snapshot.ts';
 interface NodeNotes {
   lastRecord: { readonly nodeUid: string; readonly record: NodeRecord } | undefined;
   tallies: ReadonlyMap<string, Tally>;
+  carriers: NodeMemory['carriers'];
   heldUpSince: ReadonlyMap<string, number>;
   readonly toldCauses: Map<string, Set<string>>;
   readonly lineages: Map<string, Lineage>;
@@ -40,6 +41,7 @@ export class Memory {
       notes = {
         lastRecord: undefined,
         tallies: new Map(),
+        carriers: undefined,
         heldUpSince: new Map(),
         toldCauses: new Map(),
         lineages: new Map(),
@@ -97,6 +99,7 @@ export class Memory {
     const {
       lastRecord,
       tallies,
+      carriers,
       heldUpSince,
       toldCauses,
       lineages,
@@ -114,6 +117,7 @@ export class Memory {
       absentHolders,
       lastRecord,
       tallies,
+      carriers,
       heldUpSince,
       toldCauses,
       lineages,

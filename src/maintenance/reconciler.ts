@@ -73,6 +73,7 @@ export class Reconciler {
     const work = plan(snapshot);
     const notes = memory.of(nodeName);
     notes.tallies = work.tallies;
+    notes.carriers = work.carriers;
     notes.heldUpSince = work.heldUpSince;
     watchPods(nodeName, work.watchPods);
     followMoves(nodeName, work.moves);

@@ -10,6 +10,7 @@ import type { OwnPodFate } from './order.ts';
 import type { Lineage } from './returns.ts';
 import type { RestartNote, RestartWork } from './restarts.ts';
 import type { Move, VolumeFacts } from '../volumes/moves.ts';
+import type { Carriers } from './volumes.ts';
 
 /** All that the plan for one node may know. Plain data and pure look-ups, taken at one moment. */
 export interface Snapshot {
@@ -43,6 +44,8 @@ export interface NodeMemory extends DrainMemory {
   readonly lastRecord: { readonly nodeUid: string; readonly record: NodeRecord } | undefined;
   /** Who had to leave, by the UID of the maintenance. */
   readonly tallies: ReadonlyMap<string, Tally>;
+  /** Pods with volumes that the last plan saw. */
+  readonly carriers: Carriers | undefined;
   /** Since when a pod is held up (wall-clock milliseconds), by its UID, a space and the cause. */
   readonly heldUpSince: ReadonlyMap<string, number>;
   /** Pods that were evicted from the node, by what makes new ones in their place. */
@@ -128,5 +131,6 @@ export interface Plan {
   readonly wakeAfterMs: number | undefined;
   /** For the memory, which they replace. */
   readonly tallies: ReadonlyMap<string, Tally>;
+  readonly carriers: Carriers | undefined;
   readonly heldUpSince: ReadonlyMap<string, number>;
 }

@@ -19,6 +19,14 @@ export interface VolumePart {
   readonly orphans: readonly Orphan[];
   readonly maxConcurrent: number;
   readonly input: MoveInput;
+  /** For the memory, which it replaces. */
+  readonly carriers: Carriers;
+}
+
+/** The pods of one node that have volumes, as moves that have not begun: one of them may vanish without a word. */
+export interface Carriers {
+  readonly nodeUid: string;
+  readonly moves: readonly VolumeMove[];
 }
 
 /** Follows what is on the move: what status says of it, brought up to date, and what left without being asked. */
@@ -46,12 +54,15 @@ export function followVolumes(
     now: snapshot.now,
   };
   const noted = notedMoves(node, evacuators);
-  const moves = [...noted, ...unasked(noted, input, evacuators)].flatMap(
+  const carriers = carriersOf(node, input, evacuators);
+  const begun = [...unasked(carriers.moves, input), ...vanished(snapshot.memory.carriers, carriers, input)];
+  const known = new Set(noted.map(({ pod }) => pod.uid));
+  const moves = [...noted, ...begun.filter(({ pod }) => !known.has(pod.uid))].flatMap(
     (move) => advanceMove(move, input) ?? [],
   );
   const orphans = findOrphans(moves, input);
   const maxConcurrent = Math.min(...paces.map((pace) => pace.maxConcurrent));
-  return { moves, orphans, maxConcurrent, input };
+  return { moves, orphans, maxConcurrent, input, carriers };
 }
 
 /** What the statuses of all that evacuate the node know; each pod once. */
@@ -65,20 +76,27 @@ function notedMoves(node: Node, evacuators: readonly Evacuator[]): VolumeMove[] 
   return [...byUid.values()];
 }
 
-/** Pods that are on their way out without a move: deleted by hand, or by their controller. */
-function unasked(
-  noted: readonly VolumeMove[],
-  { pods, facts }: MoveInput,
-  evacuators: readonly Evacuator[],
-): VolumeMove[] {
-  const uids = new Set(noted.map(({ pod }) => pod.uid));
-  return pods.flatMap((pod) => {
+function carriersOf(node: Node, { pods, facts }: MoveInput, evacuators: readonly Evacuator[]): Carriers {
+  const moves = pods.flatMap((pod) => {
     const { uid } = pod.metadata;
-    if (!isTerminating(pod) || uids.has(uid)) return [];
     if (evacuators.every(({ view }) => view.verdicts.get(uid)?.kind === 'stays')) return [];
     const known = facts.volumesOf(pod);
     return known.kind === 'known' && known.volumes.length > 0 ? [beginMove(pod, known.volumes)] : [];
   });
+  return { nodeUid: node.metadata.uid, moves };
+}
+
+/** Pods that are on their way out, deleted by hand or by their controller. */
+function unasked(carriers: readonly VolumeMove[], { pods }: MoveInput): readonly VolumeMove[] {
+  const leaving = new Set(pods.filter(isTerminating).map(({ metadata }) => metadata.uid));
+  return carriers.filter(({ pod }) => leaving.has(pod.uid));
+}
+
+/** Pods that were here a moment ago and were never seen to terminate: deleted without a grace period. */
+function vanished(before: Carriers | undefined, now: Carriers, { pods }: MoveInput): readonly VolumeMove[] {
+  if (before?.nodeUid !== now.nodeUid) return [];
+  const here = new Set(pods.map(({ metadata }) => metadata.uid));
+  return before.moves.filter(({ pod }) => !here.has(pod.uid));
 }
 
 /** Volumes that are still attached to the node, less those of pods that stay. */

@@ -79,6 +79,19 @@ test('a pod that somebody deletes takes a place, too', () => {
   expect(moves(stage)).toEqual(['b Leaving']);
 });
 
+test('a pod that vanishes without a word takes a place, and its volume has its whole time', () => {
+  const stage = draining();
+  stage.settle();
+  stage.seconds = 600;
+  seen(stage, { attachments: [here.a, here.b] }, [a]);
+  expect(posted(stage)).toEqual([]);
+  expect(moves(stage)).toEqual(['b Detaching']);
+  stage.seconds = 719;
+  expect(posted(stage)).toEqual([]);
+  stage.seconds = 720;
+  expect(posted(stage)).toEqual(['a']);
+});
+
 test('drained is not ready: volumes are waited for, and the end says what is still there', () => {
   const stage = draining();
   stage.settle();
