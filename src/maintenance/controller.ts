@@ -137,6 +137,7 @@ export class Controller {
       decideOwnPod: (nodeName, pod) => this.#ownPod.decide(nodeName, pod),
       emit: (event, node, nodeName) => emitEvent(options.recorder, event, node, nodeName),
       wakeAfter: (nodeName, delayMs) => this.#queue.addAfter(nodeName, delayMs),
+      onNodeRefused: (nodeName) => this.#turns.refused(nodeName),
       onStatus: (before, after) => meter.statusWritten(before, after),
     });
     this.#queue = new WorkQueue({

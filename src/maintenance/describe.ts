@@ -95,7 +95,7 @@ function choose(facts: StatusFacts): Words {
       return {
         ...pending(
           'WaitingForTurn',
-          `node ${nodeName} waits for its turn: as many nodes are out of service as --max-unavailable-nodes allows`,
+          `node ${nodeName} waits for its turn: as many nodes are out of service as --max-unavailable-nodes allows${problem(facts)}`,
         ),
         reconciling: true,
       };

@@ -35,6 +35,8 @@ export interface ReconcilerOptions {
   readonly decideOwnPod: (nodeName: string, pod: Pod) => void;
   readonly emit: (event: EventNote, node: Node | undefined, nodeName: string) => void;
   readonly wakeAfter: (nodeName: string, delayMs: number) => void;
+  /** The API server does not let the node be written, and would not if it were asked again at once. */
+  readonly onNodeRefused: (nodeName: string) => void;
   /** A status was written. */
   readonly onStatus: (before: NodeMaintenance, after: NodeMaintenance) => void;
 }
@@ -45,6 +47,8 @@ const progressIntervalMs = 1_000;
 const conflictRetryMs = 250;
 // A holder that exists and is in no cache: the watch lags and will wake the node, or the object cannot be read.
 const holderRetryMs = 5_000;
+/** Refusals after which it is known that nothing was written. */
+const certain: ReadonlySet<Answer['kind']> = new Set(['admission', 'forbidden', 'invalid']);
 
 /** The server refused a write: the key is tried again with the back-off of the queue. */
 export class WriteRefused extends Error {
@@ -195,6 +199,7 @@ export class Reconciler {
     if (answer.kind === 'notFound') return false;
     if (answer.kind !== 'ok' && answer.kind !== 'conflict') {
       notes.nodeWriteProblem = answer.message;
+      if (certain.has(answer.kind)) this.#options.onNodeRefused(nodeName);
       throw new WriteRefused(`node ${nodeName} could not be written`, answer);
     }
     if (!(await this.#taken(nodeName, `node ${nodeName}`, answer, path, nodes, signal))) return false;

@@ -17,6 +17,8 @@ export class TurnKeeper {
   readonly #options: TurnKeeperOptions;
   /** Let through, and not seen to be held yet. */
   readonly #granted = new Set<string>();
+  /** Gave their place to others, because the API server refuses to have them cordoned. */
+  readonly #refused = new Set<string>();
   #stale = true;
 
   constructor(options: TurnKeeperOptions) {
@@ -38,26 +40,50 @@ export class TurnKeeper {
     return this.#granted.has(nodeName) || this.#heldNodes().has(nodeName);
   }
 
+  /**
+   * The API server has refused to have this node cordoned, for certain and not for want of an answer. Its place goes to
+   * one that has not been refused; where there is none it keeps it, and tries again as often as it may.
+   */
+  refused(nodeName: string): void {
+    if (!this.#granted.has(nodeName)) return;
+    const others = this.#waiting().map(({ spec }) => spec.nodeName);
+    const taken = new Set([nodeName, ...this.#heldNodes(), ...this.#granted, ...this.#refused]);
+    if (!others.some((name) => !taken.has(name))) return;
+    this.#granted.delete(nodeName);
+    this.#refused.add(nodeName);
+    this.changed();
+  }
+
   #refresh(): void {
     if (!this.#stale) return;
     this.#stale = false;
-    const { nodes, maintenances, limit, onTurn } = this.#options;
-    const waiting = [...maintenances.values()].filter(
-      (maintenance) =>
-        isReadable(maintenance) &&
-        wantsTurn(maintenance) &&
-        nodes.get(maintenance.spec.nodeName) !== undefined,
-    );
+    const { nodes, limit, onTurn } = this.#options;
+    const waiting = this.#waiting();
     const heldNodes = this.#heldNodes();
     const wanted = new Set(waiting.map(({ spec }) => spec.nodeName));
     for (const name of this.#granted) {
       if (heldNodes.has(name) || !wanted.has(name)) this.#granted.delete(name);
     }
+    for (const name of this.#refused) {
+      if (heldNodes.has(name) || !wanted.has(name)) this.#refused.delete(name);
+    }
     const outOfService = new Set([...heldNodes, ...this.#granted]);
-    for (const name of nextTurns({ limit: nodesAllowed(limit, nodes.size), held: outOfService, waiting })) {
+    const allowed = nodesAllowed(limit, nodes.size);
+    const refused = this.#refused;
+    for (const name of nextTurns({ limit: allowed, held: outOfService, waiting, refused })) {
       this.#granted.add(name);
       onTurn(name);
     }
+  }
+
+  #waiting(): NodeMaintenance[] {
+    const { nodes, maintenances } = this.#options;
+    return [...maintenances.values()].filter(
+      (maintenance) =>
+        isReadable(maintenance) &&
+        wantsTurn(maintenance) &&
+        nodes.get(maintenance.spec.nodeName) !== undefined,
+    );
   }
 
   #heldNodes(): Set<string> {

@@ -19,12 +19,16 @@ export interface TurnInput {
   readonly held: ReadonlySet<string>;
   /** Maintenances that want to begin on a node that exists. */
   readonly waiting: readonly NodeMaintenance[];
+  /** Nodes that had their turn and could not be cordoned: they come after the others. */
+  readonly refused: ReadonlySet<string>;
 }
 
 /** The nodes whose turn it is now, in order of their oldest maintenance's creation. */
-export function nextTurns({ limit, held, waiting }: TurnInput): string[] {
+export function nextTurns({ limit, held, waiting, refused }: TurnInput): string[] {
   const order = waiting.toSorted(byCreation).map(({ spec }) => spec.nodeName);
-  const candidates = [...new Set(order)].filter((node) => !held.has(node));
+  const candidates = [...new Set(order)]
+    .filter((node) => !held.has(node))
+    .toSorted((a, b) => Number(refused.has(a)) - Number(refused.has(b)));
   return candidates.slice(0, Math.max(0, limit - held.size));
 }
 

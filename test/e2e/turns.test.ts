@@ -5,7 +5,7 @@ import { ownTestBed } from './support/beds.ts';
 import { barePod, deployment, maintenance } from './support/builders.ts';
 import { eventually } from './support/eventually.ts';
 import { SeededRandom } from './support/random.ts';
-import { isReady, said } from './support/status.ts';
+import { condition, isReady, said } from './support/status.ts';
 
 const NODES = 11;
 const POD_COUNT = 22;
@@ -66,7 +66,7 @@ test('of two places one is held by a drain that cannot end: the other goes to th
   const here = { nodeSelector: { 'kubernetes.io/hostname': 'worker-1' } };
   await bed.kubectl.apply(barePod(namespace, 'held', here));
   await bed.eventually('it runs', async () => (await bed.api.pods(namespace)).every(isReady));
-  await bed.startOperator({ flags: ['--max-unavailable-nodes=2'] });
+  const operator = await bed.startOperator({ flags: ['--max-unavailable-nodes=2'] });
   const name = (index: number): string => `${bed.prefix}-place-${index}`;
   // In order of age.
   await bed.kubectl.apply(
@@ -95,7 +95,64 @@ test('of two places one is held by a drain that cannot end: the other goes to th
   await bed.endMaintenance(name(7));
   await bed.untilSaid(name(3), 'Ready', 'True/Drained');
   expect(await cordoned()).toEqual(['worker-1', 'worker-2']);
+  await Promise.all([1, 2, 3, 4, 5].map(async (index) => bed.endMaintenance(name(index))));
+  await operator.stop();
 });
+
+test('a node that the API server does not let be cordoned gives its place to the next one', async () => {
+  const name = (index: number): string => `${bed.prefix}-refused-${index}`;
+  const policy = await refuseCordonOf('worker-6');
+  await bed.startOperator({ flags: ['--max-unavailable-nodes=1'] });
+  await bed.kubectl.apply(maintenance(name(1), 'worker-6'), maintenance(name(2), 'worker-7'));
+  await bed.untilSaid(name(2), 'Ready', 'True/Drained');
+  const waiting = await bed.untilSaid(name(1), 'Ready', 'False/WaitingForTurn');
+  expect(condition(waiting, 'Ready')?.message).toContain('worker-6 is in use');
+  expect(await cordoned()).toEqual(['worker-7']);
+  // Nobody else waits: it has its turn again, tries, and says why it does not get on.
+  await bed.endMaintenance(name(2));
+  await bed.until(name(1), 'it was refused again', (object) => {
+    return (
+      said(object, 'Ready') === 'False/Cordoning' &&
+      condition(object, 'Ready')?.message?.includes('worker-6 is in use')
+    );
+  });
+  await policy.remove();
+  await bed.untilSaid(name(1), 'Ready', 'True/Drained');
+});
+
+/** A policy of the cluster that keeps the operator's hands off a node. */
+async function refuseCordonOf(node: string): Promise<{ remove: () => Promise<void> }> {
+  const base = '/apis/admissionregistration.k8s.io/v1';
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const metadata = { name: `${bed.prefix}-in-use` };
+  const resourceRules = [
+    { apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['nodes'] },
+  ];
+  const isOperator = "request.userInfo.username.startsWith('system:serviceaccount:haulout:')";
+  const expression = `object.metadata.name != '${node}' || !${isOperator}`;
+  await bed.api.create(`${base}/validatingadmissionpolicies`, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata,
+    spec: {
+      matchConstraints: { resourceRules },
+      validations: [{ expression, message: `${node} is in use` }],
+    },
+  });
+  const binding = `${base}/validatingadmissionpolicybindings`;
+  await bed.api.create(binding, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata,
+    spec: { policyName: metadata.name, validationActions: ['Deny'] },
+  });
+  await bed.eventually('the policy is in force', async () => {
+    const as = ['--as=system:serviceaccount:haulout:haulout', '--as-group=system:masters'];
+    const { stderr } = await bed.kubectl.try(['label', 'node', node, 'a=b', '--dry-run=server', ...as]);
+    return stderr.includes('is in use');
+  });
+  return { remove: async () => bed.api.remove(`${binding}/${metadata.name}`) };
+}
 
 async function cordoned(): Promise<string[]> {
   const nodes = await bed.api.list<Node>('/api/v1/nodes');

@@ -1,5 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { type NodeLimit, nextTurns, nodesAllowed, wantsTurn } from '../../../src/maintenance/turns.ts';
+import {
+  type NodeLimit,
+  nextTurns as nextTurnsOf,
+  nodesAllowed,
+  wantsTurn,
+} from '../../../src/maintenance/turns.ts';
 import { type MaintenanceOptions, at, maintenance } from '../../fixtures/objects.ts';
 
 test.each<[NodeLimit, number, number]>([
@@ -16,6 +21,9 @@ test.each<[NodeLimit, number, number]>([
 function of(nodeName: string, options: MaintenanceOptions = {}, name = nodeName) {
   return maintenance({}, { nodeName, ...options }, name);
 }
+
+const nextTurns = (input: Omit<Parameters<typeof nextTurnsOf>[0], 'refused'>) =>
+  nextTurnsOf({ refused: new Set(), ...input });
 
 describe('whose turn it is', () => {
   test('in order of creation, and of names within a second', () => {
@@ -39,6 +47,13 @@ describe('whose turn it is', () => {
     expect(nextTurns({ limit: 2, held: new Set(['x']), waiting })).toEqual(['a']);
     expect(nextTurns({ limit: 2, held: new Set(['x', 'y', 'z']), waiting })).toEqual([]);
     expect(nextTurns({ limit: 2, held: new Set(['a']), waiting })).toEqual(['b']);
+  });
+
+  test('nodes that could not be cordoned come last', () => {
+    const waiting = [of('a'), of('b'), of('c')];
+    const refused = new Set(['a', 'b']);
+    expect(nextTurnsOf({ limit: 1, held: new Set(), waiting, refused })).toEqual(['c']);
+    expect(nextTurnsOf({ limit: 2, held: new Set(), waiting, refused })).toEqual(['c', 'a']);
   });
 });
 
