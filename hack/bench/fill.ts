@@ -64,5 +64,5 @@ export function speed(report: Report): string[] | undefined {
 export function priceOfSettings(report: Report): string[] | undefined {
   const details = report.rows.find(({ name }) => name === 'volumes')?.details;
   if (!details) return undefined;
-  return [`Measured ${circumstances(report)}.`, details.about, '', ...table(details.head, details.rows)];
+  return [`Measured ${circumstances(report)}.`, '', details.about, '', ...table(details.head, details.rows)];
 }

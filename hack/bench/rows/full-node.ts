@@ -4,7 +4,7 @@ import { kubectlDrain } from '../kubectl-drain.ts';
 import { PodWatch } from '../pod-watch.ts';
 import { type Contestant, countRequests, evictionFigures } from '../requests.ts';
 import { observe, type Play, type Row, type Traffic } from '../row.ts';
-import { target } from '../stage.ts';
+import { type Stage, target } from '../stage.ts';
 import type { AuditEntry } from '../../../test/e2e/support/audit.ts';
 
 const PODS = 250;
@@ -23,41 +23,42 @@ export async function fullNode({ stage, signal, log }: Play): Promise<Row> {
   const [ours, theirs] = [target(7), target(8)];
   await stage.operate();
   await stage.place(NAMESPACE, full('ours', ours), full('theirs', theirs));
-  const watch = new PodWatch(stage.cluster, NAMESPACE);
-  try {
-    await watch.until(
-      'all pods are seen',
-      () => watch.countOn(ours) + watch.countOn(theirs) === 2 * PODS,
-      TIMEOUT_MS,
-    );
-    /** Seconds until the watch shows no pod on the node any more. */
-    const emptied = async (node: string): Promise<number> => {
-      const started = performance.now();
-      await watch.until(`no pods on ${node}`, () => watch.countOn(node) === 0, TIMEOUT_MS);
-      return (performance.now() - started) / 1000;
-    };
-    log('250 pods: haulout');
-    const { result, entries, operator, machine } = await observe(stage, async () => {
-      const started = performance.now();
-      const [empty] = await Promise.all([emptied(ours), stage.maintain([ours])]);
+  log('250 pods: haulout');
+  const { result, entries, operator, machine } = await observe(stage, async () =>
+    emptied(stage, ours, async () => {
+      await stage.maintain([ours]);
       await stage.drained([ours]);
-      return { empty, drained: (performance.now() - started) / 1000 };
-    });
-    log('250 pods: kubectl drain');
-    const mark = stage.audit.mark();
-    const [empty, ended] = await Promise.all([emptied(theirs), kubectlDrain(stage, [theirs], signal).ended]);
-    const traffic = [trafficOf(entries, 'haulout'), trafficOf(stage.audit.entries().slice(mark), 'kubectl')];
-    await stage.clear(NAMESPACE);
-    return {
-      work: '1 node, 250 pods that take 5 s: until it is empty',
-      kubectl: withUnit(empty, 's'),
-      haulout: withUnit(result.empty, 's'),
-      goals: [{ what: '250 pods, node empty', value: result.empty, unit: 's', limit: 7 }],
-      traffic,
-      operator,
-      machine,
-      samples: { hauloutDrained: [result.drained], kubectlEnded: [ended] },
-    };
+    }),
+  );
+  log('250 pods: kubectl drain');
+  const mark = stage.audit.mark();
+  const kubectl = await emptied(stage, theirs, async () => kubectlDrain(stage, [theirs], signal).ended);
+  const traffic = [trafficOf(entries, 'haulout'), trafficOf(stage.audit.entries().slice(mark), 'kubectl')];
+  await stage.clear(NAMESPACE);
+  return {
+    work: '1 node, 250 pods that take 5 s: until it is empty',
+    kubectl: withUnit(kubectl.empty, 's'),
+    haulout: withUnit(result.empty, 's'),
+    goals: [{ what: '250 pods, node empty', value: result.empty, unit: 's', limit: 7 }],
+    traffic,
+    operator,
+    machine,
+    samples: { hauloutDrained: [result.ended], kubectlEnded: [kubectl.ended] },
+  };
+}
+
+/** Seconds from the beginning of the drain until the watch shows no pod on the node any more, and until its end. */
+async function emptied(stage: Stage, node: string, drain: () => Promise<unknown>) {
+  const watch = new PodWatch(stage.cluster, node);
+  try {
+    await watch.until(`${PODS} pods on ${node}`, () => watch.countOn(node) === PODS, TIMEOUT_MS);
+    const started = performance.now();
+    const since = (): number => (performance.now() - started) / 1000;
+    const [empty, ended] = await Promise.all([
+      watch.until(`no pods on ${node}`, () => watch.countOn(node) === 0, TIMEOUT_MS).then(since),
+      drain().then(since),
+    ]);
+    return { empty, ended };
   } finally {
     await watch.close();
   }

@@ -115,7 +115,7 @@ function rowOf(
       { what: 'volumes at 1, mean outage', value: one.outageMean, unit: 's', limit: single * 1.1 },
     ],
     details: {
-      about: `Volumes: ${PODS} pods that stop in ${STOPS_IN_S} s, attaching and detaching take 3 s each, kubelets report every 10 s, two nodes to go to. All drains go on at the same time, each with a driver, a csi-attacher and nodes of its own. A single pod's move takes ${single.toFixed(1)} s (the mean of ${SINGLES} nodes):`,
+      about: `${PODS} pods with a volume each, which stop in ${STOPS_IN_S} s; attaching and detaching take 3 s each, kubelets report every 10 s, csi-attacher is as it comes, and there are two nodes to go to. All drains go on at the same time, each with a driver, a csi-attacher and nodes of its own. A single pod's move takes ${single.toFixed(1)} s (the mean of ${SINGLES} nodes):`,
       head: [
         'provider',
         'drain',

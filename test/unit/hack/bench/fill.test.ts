@@ -70,6 +70,7 @@ describe('what a run of the bench fills', () => {
   test('the price of the settings, where they were played', () => {
     expect(priceOfSettings(report([row]))).toEqual([
       'Measured 2026-11-21, on one machine with 2 cores and 24 GiB that also ran the control plane (v1.36.3) and the fake nodes.',
+      '',
       'Volumes:',
       '',
       '| a | b |',
