@@ -129,7 +129,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
   }
 
   #lead(): void {
-    const { evictionQps, evictionBurst, maxUnavailableNodes, pod } = this.#options;
+    const { evictionQps, evictionBurst, maxUnavailableNodes, permitted, pod } = this.#options;
     this.#logger.info('leading', { identity: this.#options.identity });
     this.#metrics.leader.set(1);
     this.#controller = new Controller({
@@ -144,6 +144,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
       evictionQps,
       evictionBurst,
       maxUnavailableNodes,
+      permitted,
       self: pod,
       handOver: this.#elector && !this.#handedOverInVain ? () => this.#handOver() : undefined,
     });

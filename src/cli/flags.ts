@@ -2,6 +2,7 @@ import { logLevels } from '../runtime/logger.ts';
 import type { LogLevel } from '../runtime/logger.ts';
 import { UsageError } from './exit.ts';
 import { type Flag, type GivenFlags, flagTable, quote, readFlags } from './flag-reader.ts';
+import type { Permissions } from '../drain/permissions.ts';
 import type { NodeLimit } from '../maintenance/turns.ts';
 
 export interface HttpAddress {
@@ -22,6 +23,7 @@ export interface RunOptions {
   readonly evictionQps: number;
   readonly evictionBurst: number;
   readonly maxUnavailableNodes: NodeLimit;
+  readonly permitted: Permissions;
   readonly logLevel: LogLevel;
   readonly httpAddress: HttpAddress;
   readonly leaderElect: boolean;
@@ -53,6 +55,16 @@ const flags = [
     name: 'max-unavailable-nodes',
     value: 'NUMBER|PERCENT',
     help: 'nodes held out of service at once, never less than one (default 10%)',
+  },
+  {
+    name: 'allow-pod-deletion',
+    value: undefined,
+    help: 'delete pods where a maintenance asks for it (default true; --allow-pod-deletion=false)',
+  },
+  {
+    name: 'allow-deployment-restart',
+    value: undefined,
+    help: 'restart Deployments where one asks for it (default true; --allow-deployment-restart=false)',
   },
   { name: 'log-level', value: 'LEVEL', help: `${logLevels.join(', ')} (default info)` },
   {
@@ -101,6 +113,10 @@ export function parseRunOptions(args: readonly string[], surroundings: Surroundi
       (n) => Number.isInteger(n) && n >= 1,
     ),
     maxUnavailableNodes: nodeLimit(given),
+    permitted: {
+      podDeletion: toggle(given, 'allow-pod-deletion', true),
+      deploymentRestart: toggle(given, 'allow-deployment-restart', true),
+    },
     logLevel: logLevel(given),
     httpAddress: httpAddress(given),
     leaderElect: toggle(given, 'leader-elect', true),

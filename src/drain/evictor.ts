@@ -8,6 +8,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Deletion, Post } from './evictions.ts';
 import type { Claim, LiveDrainMemory } from './memory.ts';
 import type { EvictionPace } from './pace.ts';
+import { permitPodDeletion } from './permissions.ts';
 import { deleteOptions, evictionBody, evictionPath, podPath } from './requests.ts';
 
 export interface EvictorOptions {
@@ -163,7 +164,12 @@ export class Evictor {
       if (answer === undefined) return;
       this.#options.onAnswer('deletion', answer.kind, pod);
       this.#log('deletion', nodeName, pod, answer);
-      await this.#learn({ pod, retryIntervalMs, lane: undefined, budgetVersion: undefined }, answer, signal);
+      // The ClusterRole may say less than the flags.
+      const told =
+        answer.kind === 'forbidden'
+          ? { ...answer, message: `${answer.message}; ${permitPodDeletion}` }
+          : answer;
+      await this.#learn({ pod, retryIntervalMs, lane: undefined, budgetVersion: undefined }, told, signal);
     } finally {
       memory.inFlight.delete(pod.metadata.uid);
       this.#options.wakeNode(nodeName);

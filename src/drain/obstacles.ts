@@ -82,7 +82,7 @@ export function obstacleOf(refusal: Refusal): Obstacle {
     case 'throttled':
       return { cause: 'ApiError', message: `the API server is overloaded: ${refusal.message}` };
     case 'forbidden':
-      return { cause: 'ApiError', message: `haulout is not permitted to evict it: ${refusal.message}` };
+      return { cause: 'ApiError', message: `haulout is not permitted to do it: ${refusal.message}` };
     case 'conflict':
     case 'expired':
     case 'invalid':

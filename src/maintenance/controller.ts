@@ -17,6 +17,7 @@ import { Memory } from './memory.ts';
 import type { DrainMeter } from './meter.ts';
 import { carriesOurs, sameButVersion } from './node-looks.ts';
 import { OwnPodKeeper } from './own-pod.ts';
+import type { Permissions } from '../drain/permissions.ts';
 import { PodWatches } from './pod-watches.ts';
 import { Reconciler, WriteRefused } from './reconciler.ts';
 import { DeploymentRestarter } from './restarter.ts';
@@ -36,6 +37,7 @@ export interface ControllerOptions {
   readonly evictionQps: number;
   readonly evictionBurst: number;
   readonly maxUnavailableNodes: NodeLimit;
+  readonly permitted: Permissions;
   /** The pod that this process runs in. */
   readonly self: { readonly namespace: string; readonly name: string } | undefined;
   /** Stops leading so that another replica can; undefined where that is not possible, or was of no use. */
@@ -181,7 +183,7 @@ export class Controller {
   }
 
   #snapshot(nodeName: string): Snapshot {
-    const { caches, clock, self } = this.#options;
+    const { caches, clock, self, permitted } = this.#options;
     const node = caches.nodes.get(nodeName);
     const text = node?.metadata.annotations?.[maintenanceAnnotation];
     const record = text === undefined ? undefined : parseRecord(text);
@@ -197,6 +199,7 @@ export class Controller {
       volumes: this.#pods.volumes,
       daemonSetExists: (uid, namespace, name) => this.#pods.daemonSetExists(uid, namespace, name),
       admitted: this.#turns.admits(nodeName),
+      permitted,
       self,
       memory: this.#memory.view(nodeName),
     };

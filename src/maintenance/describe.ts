@@ -195,7 +195,7 @@ function evacuating(facts: StatusFacts): Words {
   const { stance, drain } = facts;
   const settled = cordoned[0] === 'True';
   const checking: SaidCondition = ['Unknown', 'Checking', 'the pods of the node are not known yet'];
-  const invalid = stance.invalid;
+  const { refused } = stance;
   if (!drain) {
     const ready: SaidCondition = settled ? ['False', 'Draining', checking[2]] : cordoned;
     return {
@@ -211,13 +211,10 @@ function evacuating(facts: StatusFacts): Words {
   const blocked = blockedWords(drain);
   const detached = detachedWords(drain);
   const base = { cordoned, drained, detached, ...(blocked ? { blocked } : {}) };
-  if (invalid !== undefined) {
-    return {
-      ...base,
-      phase: 'Failed',
-      ready: ['False', 'InvalidSpec', `nothing is evicted: ${invalid}`],
-      stalled: 'InvalidSpec',
-    };
+  if (refused !== undefined) {
+    const { reason, message } = refused;
+    const ready: SaidCondition = ['False', reason, `nothing is evicted: ${message}`];
+    return { ...base, phase: 'Failed', ready, stalled: reason };
   }
   const { failure } = drain.clock.times;
   if (failure) {

@@ -133,7 +133,7 @@ function evacuator(snapshot: Snapshot, stance: Stance, view: PodView, node: Node
   const clock = advanceDrainClock({
     // The times of another node of the same name say nothing about this one.
     previous: status?.node?.uid === node.metadata.uid ? status.drain : undefined,
-    allowed: !stance.spec.suspend && stance.invalid === undefined,
+    allowed: !stance.spec.suspend && stance.refused === undefined,
     empty: view.remaining.length === 0,
     specHash: stance.specHash,
     timeouts: stance.spec.drain,

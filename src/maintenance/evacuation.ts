@@ -134,7 +134,7 @@ export function deletionTime(
     const byBudget = seconds !== undefined && since !== undefined ? since + seconds * 1000 : Infinity;
     const byDeadline = onTimeout !== 'Delete' ? Infinity : clock.overdue ? 0 : (clock.deadline ?? Infinity);
     const byHope = isHopeless && unsatisfiableBudgets === 'Delete' ? 0 : Infinity;
-    return stance.invalid === undefined ? Math.min(byBudget, byDeadline, byHope) : Infinity;
+    return stance.refused === undefined ? Math.min(byBudget, byDeadline, byHope) : Infinity;
   });
   const last = Math.max(...dates);
   return Number.isFinite(last) ? last : undefined;

@@ -24,8 +24,8 @@ const releaseAfterMs = 10 * 60_000;
  * held up and why, what each status says, and when to look again. Pure: the same snapshot gives the same plan.
  */
 export function plan(snapshot: Snapshot): Plan {
-  const { node, maintenances, admitted } = snapshot;
-  const stances = maintenances.map((maintenance) => takeStance({ maintenance, node, admitted }));
+  const { node, maintenances, admitted, permitted } = snapshot;
+  const stances = maintenances.map((maintenance) => takeStance({ maintenance, node, admitted, permitted }));
   return node === undefined
     ? withoutNode(snapshot, stances)
     : new NodePlanner(snapshot, node, stances).plan();

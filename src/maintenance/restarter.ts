@@ -6,6 +6,7 @@ import type { KubeObject } from '../kube/types.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Memory } from './memory.ts';
+import { permitDeploymentRestart } from '../drain/permissions.ts';
 import {
   type Deployment,
   type PersistentVolumeClaim,
@@ -161,7 +162,10 @@ export class DeploymentRestarter {
     if (answer.kind === 'conflict') return this.#settling(name, conflictRetryMs);
     if (answer.kind !== 'ok') {
       logger.warn('deployment not restarted', { ...fields, cause: answer.kind, answer: answer.message });
-      return this.#unread(look, note, answer);
+      // The ClusterRole may say less than the flags.
+      const message =
+        answer.kind === 'forbidden' ? `${answer.message}; ${permitDeploymentRestart}` : answer.message;
+      return this.#unread(look, note, { ...answer, message });
     }
     this.#done.add(`${metadata.uid} ${uid}`);
     logger.info('deployment restarted', fields);

@@ -130,7 +130,7 @@ function objector(evacuators: readonly Evacuator[]): Evacuator | undefined {
 }
 
 function asks({ stance }: Evacuator): boolean {
-  return stance.invalid === undefined && stance.spec.drain.blockedDeployments === 'Restart';
+  return stance.refused === undefined && stance.spec.drain.blockedDeployments === 'Restart';
 }
 
 function ownerObjection(pod: Pod): string | undefined {

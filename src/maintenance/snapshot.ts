@@ -7,6 +7,7 @@ import type { NodeCondition } from '../node/conditions.ts';
 import type { NodePatch } from '../node/patch.ts';
 import type { NodeRecord } from '../node/record.ts';
 import type { OwnPodFate } from './order.ts';
+import type { Permissions } from '../drain/permissions.ts';
 import type { Lineage } from './returns.ts';
 import type { RestartNote, RestartWork } from './restarts.ts';
 import type { Move, VolumeFacts } from '../volumes/moves.ts';
@@ -29,6 +30,7 @@ export interface Snapshot {
   readonly volumes: VolumeFacts;
   /** The node is out of service already, or may be taken out now. */
   readonly admitted: boolean;
+  readonly permitted: Permissions;
   /** The pod that this process runs in. */
   readonly self: { readonly namespace: string; readonly name: string } | undefined;
   readonly memory: NodeMemory;

@@ -6,6 +6,7 @@ import type { NodeMaintenance } from '../api/types.generated.ts';
 import type { PodPolicies } from '../drain/filters.ts';
 import type { Node } from '../kube/types.ts';
 import { wasCordoned } from './conditions.ts';
+import { type Permissions, notPermitted } from '../drain/permissions.ts';
 
 /** What one maintenance is about at this moment, before any pod is looked at. */
 export type StanceKind =
@@ -33,8 +34,8 @@ export interface Stance {
   /** Holds up the deletion of the Node object if it comes to that. */
   readonly guardsDeletion: boolean;
   readonly policies: PodPolicies;
-  /** Why the spec cannot be carried out, as a sentence. */
-  readonly invalid: string | undefined;
+  /** Why nothing is evicted for it until somebody changes something: reason and sentence. */
+  readonly refused: { readonly reason: 'InvalidSpec' | 'NotPermitted'; readonly message: string } | undefined;
   /** Identifies what a failed drain failed with; an edit gives another. */
   readonly specHash: string;
 }
@@ -43,9 +44,10 @@ export interface StanceInput {
   readonly maintenance: NodeMaintenance;
   readonly node: Node | undefined;
   readonly admitted: boolean;
+  readonly permitted: Permissions;
 }
 
-export function takeStance({ maintenance, node, admitted }: StanceInput): Stance {
+export function takeStance({ maintenance, node, admitted, permitted }: StanceInput): Stance {
   const spec = withDefaults(maintenance.spec);
   const selector = parseSelector(spec.drain.podSelector, 'everything');
   const kind = stanceKind(maintenance, spec, node, admitted);
@@ -64,9 +66,16 @@ export function takeStance({ maintenance, node, admitted }: StanceInput): Stance
       unmanagedPods: spec.drain.unmanagedPods,
       emptyDirPods: spec.drain.emptyDirPods,
     },
-    invalid: selector.kind === 'ok' ? undefined : `spec.drain.podSelector: ${selector.message}`,
+    refused:
+      selector.kind === 'ok'
+        ? refusedFor('NotPermitted', notPermitted(spec, permitted))
+        : refusedFor('InvalidSpec', `spec.drain.podSelector: ${selector.message}`),
     specHash: hash([spec.nodeDrainPolicy, spec.suspend, spec.drain]),
   };
+}
+
+function refusedFor<R extends string>(reason: R, message: string | undefined) {
+  return message === undefined ? undefined : { reason, message };
 }
 
 function stanceKind(

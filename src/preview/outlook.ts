@@ -14,6 +14,7 @@ import { timestamp } from '../maintenance/drain-clock.ts';
 import { commonGracePeriod } from '../maintenance/evacuation.ts';
 import { Memory } from '../maintenance/memory.ts';
 import { plan } from '../maintenance/plan.ts';
+import { everythingPermitted } from '../drain/permissions.ts';
 import { comparePods } from '../maintenance/pods.ts';
 import type { Snapshot } from '../maintenance/snapshot.ts';
 import { type Stance, isSilent, takeStance } from '../maintenance/stance.ts';
@@ -80,8 +81,8 @@ export function imagine(name: string, spec: NodeMaintenanceSpec, now: number): N
 /** What would happen to the node of `scene` if `maintenance` began now and its turn had come. */
 export function lookAhead(scene: Scene, maintenance: NodeMaintenance): Outlook {
   const settled = settle(snapshotOf(scene, maintenance));
-  const { maintenances, admitted, node = scene.node } = settled;
-  const stances = maintenances.map((each) => takeStance({ maintenance: each, node, admitted }));
+  const { maintenances, admitted, permitted, node = scene.node } = settled;
+  const stances = maintenances.map((each) => takeStance({ maintenance: each, node, admitted, permitted }));
   const stance = stances.find((each) => each.maintenance.metadata.uid === previewUid);
   if (stance === undefined) throw new Error('the previewed maintenance got lost');
   const holding = stances.filter(({ kind, evacuates }) => kind === 'holding' && evacuates);
@@ -138,6 +139,8 @@ function snapshotOf(scene: Scene, maintenance: NodeMaintenance): Snapshot {
     daemonSetExists: (uid) => daemonSets.has(uid),
     volumes: volumeFacts(scene),
     admitted: true,
+    // Only the operator knows what it was told.
+    permitted: everythingPermitted,
     self: undefined,
     memory: memory.view(nodeName),
   };

@@ -17,6 +17,7 @@ test('without flags everything has the default that the help names', () => {
     evictionQps: 100,
     evictionBurst: 200,
     maxUnavailableNodes: { kind: 'percent', percent: 10 },
+    permitted: { podDeletion: true, deploymentRestart: true },
     logLevel: 'info',
     httpAddress: { host: '0.0.0.0', port: 8080 },
     leaderElect: true,
@@ -51,6 +52,17 @@ test.each([
   [['--leader-elect=false', '--leader-elect'], true],
 ])('%j makes leaderElect %s', (args, expected) => {
   expect(parse(args).leaderElect).toBe(expected);
+});
+
+test('--allow-pod-deletion=false and --allow-deployment-restart=false each forbid one thing', () => {
+  expect(parse(['--allow-pod-deletion=false']).permitted).toEqual({
+    podDeletion: false,
+    deploymentRestart: true,
+  });
+  expect(parse(['--allow-deployment-restart=false', '--allow-pod-deletion']).permitted).toEqual({
+    podDeletion: true,
+    deploymentRestart: false,
+  });
 });
 
 test('takes namespace and identity from the pod, and the flags win', () => {

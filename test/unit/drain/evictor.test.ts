@@ -417,12 +417,21 @@ describe('a deletion', () => {
   test.each<[Refusal, boolean]>([
     [{ kind: 'admission', message: 'no' }, false],
     [{ kind: 'network', message: 'no' }, true],
-    [{ kind: 'forbidden', message: 'no' }, false],
+    [{ kind: 'serverError', code: 500, message: 'no' }, true],
   ])('that got %j is not repeated before its eviction was refused again', async (answer, uncertain) => {
     const { memory, start, next } = setUp();
     await start([], [deletion]);
     await next().answer(answer);
     expect(memory.attempts.get('uid-a')).toMatchObject({ refusal: answer, uncertain });
     expect(memory.attempts.get('uid-a')?.notBefore).toBeGreaterThan(0);
+  });
+
+  test('that is not permitted is told with the value of the chart that permits it', async () => {
+    const { memory, start, next } = setUp();
+    await start([], [deletion]);
+    await next().answer({ kind: 'forbidden', message: 'no' });
+    expect(memory.attempts.get('uid-a')?.refusal.message).toBe(
+      'no; set allowPodDeletion: true in the values of the chart',
+    );
   });
 });

@@ -117,7 +117,7 @@ const answers: [string, number, ApiStatus, object][] = [
     { reason: 'Forbidden', message: 'pods "a" is forbidden: User "u" cannot create' },
     {
       cause: 'ApiError',
-      message: expect.stringContaining('not permitted to evict it: pods "a" is forbidden'),
+      message: expect.stringContaining('not permitted to do it: pods "a" is forbidden'),
     },
   ],
 ];

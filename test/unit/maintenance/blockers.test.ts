@@ -174,7 +174,7 @@ describe('an answer of the API server', () => {
     [
       { kind: 'forbidden', message: 'pods/eviction is forbidden' },
       'ApiError',
-      'haulout is not permitted to evict it: pods/eviction is forbidden',
+      'haulout is not permitted to do it: pods/eviction is forbidden',
     ],
     [
       { kind: 'throttled', retryAfterSeconds: 1, message: 'slow down' },

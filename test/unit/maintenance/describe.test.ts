@@ -51,6 +51,11 @@ const settled: Record<string, () => Stage> = {
       }),
       { pods: [pod('a')] },
     ),
+  NotPermitted: () =>
+    Object.assign(new Stage().create({ drain: { onTimeout: 'Delete', timeoutSeconds: 1 } }), {
+      pods: [pod('a')],
+      permitted: { podDeletion: false, deploymentRestart: true },
+    }),
 };
 
 const blockedNot = 'False/NotBlocked';
@@ -238,6 +243,18 @@ const expected: Record<string, [Record<string, string>, Kstatus]> = {
       VolumesDetached: 'True/Detached',
       DrainBlocked: blockedNot,
       Stalled: 'True/InvalidSpec',
+    },
+    'Failed',
+  ],
+  NotPermitted: [
+    {
+      phase: 'Failed',
+      Ready: 'False/NotPermitted',
+      Cordoned: 'True/Cordoned',
+      Drained: 'False/PodsRemaining',
+      VolumesDetached: 'True/Detached',
+      DrainBlocked: blockedNot,
+      Stalled: 'True/NotPermitted',
     },
     'Failed',
   ],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { planGuard } from '../../../src/maintenance/guard.ts';
+import { everythingPermitted } from '../../../src/drain/permissions.ts';
 import { takeStance } from '../../../src/maintenance/stance.ts';
 import { type NodeOptions, at, maintenance, node, noon } from '../../fixtures/objects.ts';
 
@@ -13,6 +14,7 @@ function guard(options: NodeOptions, guards: readonly (readonly [number | undefi
       maintenance: maintenance({ nodeDeletePolicy: 'Evict', nodeDeleteTimeoutSeconds }, {}, `m${index}`),
       node: of,
       admitted: true,
+      permitted: everythingPermitted,
     }),
   );
   const { wanted, wakeAt } = planGuard(of, stances, (stance) => guards[stances.indexOf(stance)]?.[0], noon);
@@ -107,6 +109,7 @@ describe('the deletion of a Node', () => {
       maintenance: maintenance({ nodeDeletePolicy: 'Evict' }),
       node: silent,
       admitted: true,
+      permitted: everythingPermitted,
     });
     expect(planGuard(silent, [stance], () => 3, noon)).toEqual({ wanted: true, wakeAt: noon + 30_000 });
     expect(planGuard(silent, [stance], () => 3, noon + 30_000).wanted).toBe(false);

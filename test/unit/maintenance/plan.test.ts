@@ -338,6 +338,57 @@ test('a selector that cannot be parsed evicts nothing, from nobody', () => {
   expect(posted(stage.settle())).toEqual(['a', 'b']);
 });
 
+describe('what the operator was not permitted to do', () => {
+  const nothing = { podDeletion: false, deploymentRestart: false };
+
+  test.each<[Parameters<Stage['create']>[0], string[]]>([
+    [{ drain: { onTimeout: 'Delete' } }, ['onTimeout: Delete', 'allowPodDeletion: true']],
+    [{ drain: { deleteBlockedAfterSeconds: 60 } }, ['deleteBlockedAfterSeconds', 'allowPodDeletion: true']],
+    [
+      { drain: { unsatisfiableBudgets: 'Delete' } },
+      ['unsatisfiableBudgets: Delete', 'allowPodDeletion: true'],
+    ],
+    [
+      { drain: { blockedDeployments: 'Restart' } },
+      ['blockedDeployments: Restart', 'allowDeploymentRestart: true'],
+    ],
+  ])('%j evicts nothing and names the value of the chart', (spec, words) => {
+    const stage = Object.assign(evacuating(spec), { permitted: nothing });
+    expect(posted(stage.settle())).toEqual([]);
+    const stalled = stage.status().conditions?.find(({ type }) => type === 'Stalled');
+    expect(stalled?.reason).toBe('NotPermitted');
+    for (const word of words) expect(stalled?.message).toContain(word);
+    // It goes on when the spec asks for less, and when the operator comes back with more.
+    stage.permitted = { podDeletion: true, deploymentRestart: true };
+    expect(posted(stage.settle())).toEqual(['a', 'b']);
+    expect(stage.said('Stalled')).toBeUndefined();
+    stage.permitted = nothing;
+    stage.edit({ drain: null });
+    expect(posted(stage.settle())).toEqual(['a', 'b']);
+  });
+
+  test('where the node keeps its pods nobody asks', () => {
+    const stage = Object.assign(
+      evacuating({ nodeDrainPolicy: 'NoSchedule', drain: { onTimeout: 'Delete' } }),
+      { permitted: nothing },
+    );
+    stage.settle();
+    expect(stage.said('Ready')).toBe('True/Cordoned');
+  });
+
+  test('one that is refused does not consent to what another asks for', () => {
+    const stage = evacuating({ drain: { deleteBlockedAfterSeconds: 1 } });
+    stage.create({ drain: { deleteBlockedAfterSeconds: 1, blockedDeployments: 'Restart' } }, 'm2');
+    Object.assign(stage, {
+      budgets: [budget('web')],
+      permitted: { podDeletion: true, deploymentRestart: false },
+    });
+    stage.settle();
+    stage.seconds = 600;
+    expect([stage.settle().deletions, stage.said('Stalled', 'm2')]).toEqual([[], 'True/NotPermitted']);
+  });
+});
+
 describe('the node is not there', () => {
   test('it is waited for, and after 5 minutes somebody looks again', () => {
     const stage = evacuating();

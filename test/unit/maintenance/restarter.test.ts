@@ -239,7 +239,8 @@ describe('no restart', () => {
     await bench.look();
     expect(bench.note).toMatchObject({
       state: 'no',
-      words: 'not restarted: the API server says: cannot patch',
+      words:
+        'not restarted: the API server says: cannot patch; set allowDeploymentRestart: true in the values of the chart',
     });
     expect(bench.logged).toEqual(['deployment not restarted']);
   });
