@@ -14,6 +14,7 @@ Takes Kubernetes nodes out of service for maintenance and puts them back.
 Commands:
   run                run the operator (haulout run --help lists the flags)
   plan NODE          show what a maintenance of the node would do, changing nothing
+  release-all        put all nodes back, before uninstalling
   validate FILE...   check NodeMaintenance manifests without a cluster
 
   --help, --version
@@ -34,10 +35,15 @@ async function main(args: readonly string[]): Promise<number> {
       const { planCommand } = await import('./cli/plan.ts');
       return planCommand(rest, { stdout: process.stdout, stderr: process.stderr });
     }
+    case 'release-all': {
+      const { releaseAllCommand } = await import('./cli/release-all.ts');
+      return releaseAllCommand(rest, { stdout: process.stdout, stderr: process.stderr });
+    }
     case '--help':
     case '-h':
     case 'help':
-      if (rest[0] === 'plan' || rest[0] === 'validate') return main([rest[0], '--help']);
+      if (rest[0] === 'plan' || rest[0] === 'validate' || rest[0] === 'release-all')
+        return main([rest[0], '--help']);
       process.stdout.write(rest[0] === 'run' ? runHelp : help);
       return exitCodes.ok;
     case '--version':
@@ -48,7 +54,7 @@ async function main(args: readonly string[]): Promise<number> {
       process.stderr.write(help);
       return exitCodes.unusable;
     default: {
-      const match = closest(command, ['run', 'plan', 'validate', '--help', '--version']);
+      const match = closest(command, ['run', 'plan', 'release-all', 'validate', '--help', '--version']);
       const advice = match === undefined ? 'see haulout --help' : `did you mean haulout ${match}?`;
       throw new UsageError(`unknown command ${JSON.stringify(command.slice(0, 80))}: ${advice}`);
     }
