@@ -1,0 +1,66 @@
+/** The few Debian packages that Node.js needs, of the release that this machine runs, for any architecture. */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Architecture } from './arch.ts';
+import { run } from './run.ts';
+
+/** No shell, no package manager; gcc-12-base only holds the copyright of the two libraries of gcc. */
+const PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6', 'ca-certificates', 'tzdata'];
+
+export interface DebianPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly architecture: string;
+  readonly sha256: string;
+  readonly file: string;
+  /** As dpkg keeps it: what scanners look for. */
+  readonly control: string;
+}
+
+/**
+ * Downloads them with apt, which checks signatures, in a state of its own: nothing of the machine's is changed, and the
+ * machine's own architecture does not matter.
+ */
+export async function downloadPackages(arch: Architecture, directory: string): Promise<DebianPackage[]> {
+  const state = join(directory, 'apt');
+  const debs = join(directory, 'debs');
+  for (const path of [join(state, 'lists', 'partial'), join(state, 'cache', 'archives', 'partial'), debs])
+    mkdirSync(path, { recursive: true });
+  const options = [
+    `APT::Architecture=${arch}`,
+    `APT::Architectures=${arch}`,
+    `Dir::State::Lists=${join(state, 'lists')}`,
+    `Dir::Cache=${join(state, 'cache')}`,
+    'Dir::State::status=/dev/null',
+    // The user of apt may not write into a directory of somebody else's.
+    'APT::Sandbox::User=root',
+    'Acquire::Languages=none',
+  ].flatMap((option) => ['-o', option]);
+  await run('apt-get', [...options, '-q', 'update']);
+  await run('apt-get', [...options, '-q', 'download', ...PACKAGES, await gccBase(options)], { cwd: debs });
+  const files = readdirSync(debs).toSorted();
+  return Promise.all(files.map(async (file) => describe(join(debs, file))));
+}
+
+/** Its name holds the version of gcc, which another release of Debian has another one of. */
+async function gccBase(options: readonly string[]): Promise<string> {
+  const found = /^\s*Depends: (gcc-[\d]+-base)/m.exec(
+    await run('apt-cache', [...options, 'depends', 'libgcc-s1']),
+  );
+  if (found?.[1] === undefined) throw new Error('libgcc-s1 depends on no gcc-N-base');
+  return found[1];
+}
+
+async function describe(file: string): Promise<DebianPackage> {
+  const control = await run('dpkg-deb', ['--field', file]);
+  const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'm').exec(control)?.[1] ?? '';
+  return {
+    name: field('Package'),
+    version: field('Version'),
+    architecture: field('Architecture'),
+    sha256: createHash('sha256').update(readFileSync(file)).digest('hex'),
+    file,
+    control,
+  };
+}
