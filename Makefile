@@ -5,7 +5,7 @@ KUBECONFIG ?= .cluster/kubeconfig
 INSTALLED := node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench bundle run cluster cluster-down generate format clean install check-tools
+.PHONY: help demo test bench bundle image run cluster cluster-down generate format clean install check-tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ cluster-down: install ## stop it
 bundle: install ## the operator in one file, dist/haulout.mjs
 	@$(NODE) hack/bundle.ts
 
+image: install ## the image for amd64 and arm64 as an OCI archive in dist/ (Debian with buildah; elsewhere: Containerfile)
+	@$(NODE) --disable-warning=ExperimentalWarning hack/image.ts
+
 generate: install ## write all generated files anew (types, chart copies, reference)
 	@$(NODE) hack/generate.ts
 
@@ -46,6 +49,8 @@ clean: ## stop all clusters and remove all that was made, but not the built clus
 install: check-tools $(INSTALLED) ## install the pinned packages where they are not
 
 $(INSTALLED): package-lock.json
+	@# npm empties the directory that a link leads to, and others may be working with it.
+	@[ ! -L node_modules ] || { echo "make: node_modules is a link: run npm ci where it leads to, or remove it" >&2; exit 1; }
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
