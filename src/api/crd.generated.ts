@@ -198,6 +198,7 @@ export const crdSchema = {
     },
     status: {
       type: 'object',
+      default: { observedGeneration: -1 },
       properties: {
         observedGeneration: { type: 'integer', format: 'int64' },
         phase: { type: 'string', maxLength: 64 },

@@ -250,6 +250,8 @@ export interface VolumePace {
 }
 /**
  * Where the maintenance stands. Written by the operator alone.
+ *
+ * Default: {"observedGeneration":-1}
  */
 export interface NodeMaintenanceStatus {
   /**
