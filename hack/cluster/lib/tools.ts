@@ -58,6 +58,7 @@ const TOOLS = {
     versions: { 'main.version': 'github.com/kubernetes-csi/external-attacher/v4' },
   },
   volsim: { module: 'volsim', package: '.', isOwn: true },
+  health: { module: 'health', package: '.', isOwn: true },
 } as const satisfies Record<string, Tool>;
 
 export type ToolName = keyof typeof TOOLS;
@@ -74,6 +75,8 @@ export const CLUSTER_TOOLS = [
 ] as const satisfies readonly ToolName[];
 /** What a cluster has besides where volumes are attached and detached in it. */
 export const VOLUME_TOOLS = ['csi-attacher', 'volsim'] as const satisfies readonly ToolName[];
+/** What GitOps tools make of objects. */
+export const GITOPS_TOOLS = ['health'] as const satisfies readonly ToolName[];
 /** What checks the chart. */
 export const CHART_TOOLS = ['helm', 'helm-unittest', 'kubeconform'] as const satisfies readonly ToolName[];
 
