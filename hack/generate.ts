@@ -1,8 +1,9 @@
-// Writes everything that is generated from the CRD; with --check it only says what is stale (exit code 1).
+// Writes everything that is generated, from the CRD and other files; with --check it only says what is stale (exit code 1).
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { generateArgoConfig } from './generate/argo-cd.ts';
 import { generateChartCrd } from './generate/chart.ts';
 import { generateDocs } from './generate/docs.ts';
 import { generateSchemaConst } from './generate/schema-const.ts';
@@ -11,6 +12,8 @@ import { generateTypes } from './generate/types.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const crdPath = 'crds/haulout.dev_nodemaintenances.yaml';
+const argoCd = 'gitops/argo-cd';
+const healthScript = `${argoCd}/resource_customizations/haulout.dev/NodeMaintenance/health.lua`;
 
 async function main(args: readonly string[]): Promise<number> {
   const unknown = args.filter((arg) => arg !== '--check');
@@ -41,6 +44,8 @@ async function generateAll(crdText: string): Promise<Map<string, string>> {
   files.set('src/api/types.generated.ts', formatted('types.generated.ts', await generateTypes(schema)));
   files.set('src/api/crd.generated.ts', formatted('crd.generated.ts', generateSchemaConst(schema)));
   files.set('charts/haulout/templates/crd.yaml', generateChartCrd(crdText));
+  const script = readFileSync(join(root, healthScript), 'utf8');
+  files.set(`${argoCd}/argocd-cm.yaml`, generateArgoConfig(script));
   files.set('docs/api-reference.md', generateDocs(crd, version, schema));
   return files;
 }

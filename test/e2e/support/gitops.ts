@@ -1,0 +1,82 @@
+/** What Argo CD, Flux and Helm make of objects, and the test data beside Argo CD's health.lua. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
+import { toolPath } from '../../../hack/cluster/lib/tools.ts';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { runProgram } from './kubectl.ts';
+
+const customization = join(
+  repositoryRoot,
+  'gitops/argo-cd/resource_customizations/haulout.dev/NodeMaintenance',
+);
+const casesFile = join(customization, 'health_test.yaml');
+
+/** Set: write what the cluster says into the test data, instead of comparing it with that. */
+export const isUpdate = process.env['UPDATE_TESTDATA'] === '1';
+
+export interface Verdict {
+  readonly status: string;
+  readonly message: string;
+}
+
+/** As Argo CD's own tests have it. */
+interface HealthCase {
+  readonly healthStatus: Verdict;
+  readonly inputPath: string;
+}
+
+export async function argoHealth(yaml: string): Promise<Verdict> {
+  return judge(['lua', join(customization, 'health.lua')], yaml);
+}
+
+export async function kstatusOf(yaml: string): Promise<Verdict> {
+  return judge(['kstatus'], yaml);
+}
+
+async function judge(args: readonly string[], yaml: string): Promise<Verdict> {
+  const { code, stdout, stderr } = await runProgram(toolPath('health'), args, { stdin: yaml });
+  if (code !== 0) throw new Error(`health ${args.join(' ')}: ${stderr.trim()}`);
+  const { status, message } = as<Verdict>(JSON.parse(stdout));
+  return { status, message };
+}
+
+export function healthCases(): readonly HealthCase[] {
+  return existsSync(casesFile)
+    ? as<{ tests: HealthCase[] }>(parse(readFileSync(casesFile, 'utf8'))).tests
+    : [];
+}
+
+export const inputPath = (name: string): string => `testdata/${name}.yaml`;
+
+export function testdata(name: string): string {
+  return readFileSync(join(customization, inputPath(name)), 'utf8');
+}
+
+/** All of it: cases that are not named are left out of health_test.yaml. */
+export function writeTestdata(all: ReadonlyMap<string, { yaml: string; healthStatus: Verdict }>): void {
+  mkdirSync(join(customization, 'testdata'), { recursive: true });
+  for (const [name, { yaml }] of all) writeFileSync(join(customization, inputPath(name)), yaml);
+  const tests = [...all].map(([name, { healthStatus }]) => ({ healthStatus, inputPath: inputPath(name) }));
+  writeFileSync(casesFile, stringify({ tests }, { lineWidth: 0 }));
+}
+
+/** Without what differs from run to run: times, durations, identities, the random part of names. */
+export function masked(value: unknown): unknown {
+  if (typeof value === 'string') return maskedText(value);
+  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, VARYING.has(key) ? key : masked(inner)]),
+  );
+}
+
+const VARYING = new Set(['resourceVersion', 'uid', 'activeSeconds']);
+
+export function maskedText(text: string): string {
+  return text
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME')
+    .replaceAll(/-[a-z0-9]{6,10}-[a-z0-9]{5}\b/g, '-RANDOM')
+    .replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'UID');
+}
