@@ -55,7 +55,11 @@ test.concurrent('a node is drained, says so, and is put back exactly as it was',
   expect(Date.parse(drain?.startTime ?? '')).toBeLessThanOrEqual(Date.parse(drain?.completionTime ?? ''));
 
   // The node: what is put on, and that it is all.
-  const during = await bed.api.node(node);
+  // Its conditions are written last.
+  const during = await bed.eventually('the node says that it is drained', async () => {
+    const found = await bed.api.node(node);
+    return nodeCondition(found, 'Drained')?.status === 'True' && found;
+  });
   expect(drained.status?.node).toMatchObject({ uid: during.metadata.uid, before: { unschedulable: false } });
   expect(during.spec?.unschedulable).toBe(true);
   expect(taintsOf(during)).toEqual(['example.com/dedicated=shop:PreferNoSchedule', MARK, CORDON].toSorted());
@@ -73,7 +77,6 @@ test.concurrent('a node is drained, says so, and is put back exactly as it was',
   });
   expect(during.metadata.annotations?.['haulout.dev/maintenance']).toContain('Firmware 4.2');
   expect(nodeCondition(during, 'MaintenanceInProgress')?.status).toBe('True');
-  expect(nodeCondition(during, 'Drained')?.status).toBe('True');
   expect(nodeCondition(during, 'DrainInProgress')?.status).toBe('False');
   expect(nodeCondition(during, 'MaintenancePlanned')?.status).toBe('False');
 
