@@ -16,8 +16,8 @@ demo: install ## the whole of it on a cluster of its own, in a minute
 test: install ## all checks: types, lint, format, unit and end-to-end tests, chart
 	@$(NODE) hack/test.ts
 
-bench: install ## measure drains beside kubectl drain
-	@$(NODE) hack/bench.ts
+bench: install ## measure drains beside kubectl drain (ARGS=volumes: this row only; --fill: into the docs)
+	@$(NODE) hack/bench.ts $(ARGS)
 
 run: install ## run the operator from source against KUBECONFIG (default .cluster/kubeconfig)
 	@PATH="$(CURDIR)/node_modules/.bin:$$PATH" bin/haulout run --kubeconfig "$(KUBECONFIG)"

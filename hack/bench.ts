@@ -1,6 +1,6 @@
 /**
  * `make bench`: drains by haulout beside drains by kubectl, on clusters of its own that are stopped at the end.
- *   node hack/bench.ts [--quick] [--fill] [--json FILE] [ROW...]
+ *   make bench ARGS='[--quick] [--fill] [--json FILE] [ROW...]'
  * Plays all rows, or those that are named (bench/acts.ts). --quick (or BENCH_QUICK=1) leaves out the five minutes that
  * kubectl takes for twenty nodes. --fill writes what was measured into README.md and docs/volumes.md; bench/fill.ts
  * says where. Exit code 1 if a goal is missed.
