@@ -9,6 +9,7 @@ import { type LoadedKubeConfig, loadKubeConfig } from './kube/kubeconfig.ts';
 import { LeaderElector } from './kube/lease.ts';
 import { Caches, type ReflectorContext } from './maintenance/caches.ts';
 import { Controller } from './maintenance/controller.ts';
+import { MaintenanceMeter } from './maintenance/maintenance-meter.ts';
 import { DrainMeter } from './maintenance/meter.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { HttpServer } from './runtime/http-server.ts';
@@ -29,6 +30,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
   readonly #clock: Clock = systemClock;
   readonly #metrics: Metrics;
   readonly #meter: DrainMeter;
+  readonly #maintenanceMeter: MaintenanceMeter;
   readonly #client: KubeClient;
   /** The Lease is renewed over a connection of its own, which no burst of evictions can fill. */
   readonly #leaseClient: KubeClient;
@@ -61,6 +63,9 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
     this.#leaseClient = new KubeClient(clientOptions);
     this.#context = reflectorContext(this.#clock, logger, this.#metrics);
     this.#caches = new Caches(this.#client, this.#context);
+    const { nodes, maintenances } = this.#caches;
+    const meterOptions = { metrics: this.#metrics, nodes, maintenances, clock: this.#clock };
+    this.#maintenanceMeter = new MaintenanceMeter(meterOptions);
     this.#recorder = new EventRecorder({
       client: this.#client,
       clock: this.#clock,
@@ -179,6 +184,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
 
   async #scrape(): Promise<string> {
     this.#meter.count(this.#caches.maintenances, this.#controller?.blockedByCause() ?? new Map());
+    this.#maintenanceMeter.count();
     const seen = [...this.#caches.lastSeen(), ...(this.#controller?.lastSeen() ?? [])];
     this.#metrics.watchLastEvent.reset();
     for (const [resource, ms] of seen) this.#metrics.watchLastEvent.set({ resource }, ms / 1000);

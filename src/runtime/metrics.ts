@@ -5,6 +5,9 @@ import type { WorkQueueMetrics } from './work-queue.ts';
 const drainBuckets = [1, 5, 10, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400];
 const quickBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+// Of these there are as many as objects that somebody made; pods would be too many, and each a new series.
+const ofMaintenance = ['maintenance', 'node'] as const;
+
 /** Everything that haulout measures. The help texts say what each of them means. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -65,6 +68,48 @@ export function createMetrics(version: string) {
       name: 'haulout_maintenances',
       help: 'NodeMaintenance objects, by phase.',
       labelNames: ['phase'],
+      registers,
+    }),
+    maintenanceInfo: new Gauge({
+      name: 'haulout_maintenance_info',
+      help: 'Always 1, for each NodeMaintenance object; the labels say what it asks for and where it stands.',
+      labelNames: [...ofMaintenance, 'policy', 'phase'],
+      registers,
+    }),
+    maintenancePods: new Gauge({
+      name: 'haulout_maintenance_pods',
+      help: 'Pods of a drain: gone, remaining (the terminating ones included), terminating.',
+      labelNames: [...ofMaintenance, 'state'],
+      registers,
+    }),
+    lastProgress: new Gauge({
+      name: 'haulout_maintenance_last_progress_timestamp_seconds',
+      help: 'Unix time at which a pod began to leave, or had left, last; only while the drain is under way. A process that has just begun counts from its own beginning.',
+      labelNames: [...ofMaintenance],
+      registers,
+    }),
+    blockedSince: new Gauge({
+      name: 'haulout_maintenance_blocked_since_timestamp_seconds',
+      help: 'Unix time from which on a pod cannot leave, by cause: the earliest of the blockers that the status lists; only while the drain is under way.',
+      labelNames: [...ofMaintenance, 'cause'],
+      registers,
+    }),
+    drainDeadline: new Gauge({
+      name: 'haulout_maintenance_deadline_timestamp_seconds',
+      help: 'Unix time at which drain.timeoutSeconds is over; only while the drain is under way and has such a time.',
+      labelNames: [...ofMaintenance],
+      registers,
+    }),
+    drainTimeout: new Gauge({
+      name: 'haulout_maintenance_timeout_seconds',
+      help: 'The drain.timeoutSeconds of a drain that is under way.',
+      labelNames: [...ofMaintenance],
+      registers,
+    }),
+    heldWithoutMaintenance: new Gauge({
+      name: 'haulout_node_held_without_maintenance',
+      help: '1 for each node that carries marks of haulout while no NodeMaintenance object names it.',
+      labelNames: ['node'],
       registers,
     }),
     queueDepth: new Gauge({
