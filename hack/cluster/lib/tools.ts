@@ -15,6 +15,8 @@ interface Tool {
   readonly package: string;
   /** Variables to set to versions of required modules: what the program says it is. */
   readonly versions?: Readonly<Record<string, string>>;
+  /** Go's build tags: leave out what is not needed here. */
+  readonly tags?: string;
   /** The program is ours and lies in the module itself: another source builds anew, too. */
   readonly isOwn?: boolean;
 }
@@ -26,6 +28,13 @@ const kubernetes = (command: string): Tool => ({
     'k8s.io/component-base/version.gitVersion': 'k8s.io/kubernetes',
     'k8s.io/client-go/pkg/version.gitVersion': 'k8s.io/kubernetes', // the user agent
   },
+});
+
+// The real programs, without the clients of two dozen clouds: tests name what is to be scraped.
+const prometheus = (command: string): Tool => ({
+  module: 'prometheus',
+  package: `github.com/prometheus/prometheus/cmd/${command}`,
+  tags: 'remove_all_sd',
 });
 
 const TOOLS = {
@@ -57,6 +66,8 @@ const TOOLS = {
     package: 'github.com/kubernetes-csi/external-attacher/v4/cmd/csi-attacher',
     versions: { 'main.version': 'github.com/kubernetes-csi/external-attacher/v4' },
   },
+  prometheus: prometheus('prometheus'),
+  promtool: prometheus('promtool'),
   volsim: { module: 'volsim', package: '.', isOwn: true },
   health: { module: 'health', package: '.', isOwn: true },
 } as const satisfies Record<string, Tool>;
@@ -79,6 +90,9 @@ export const VOLUME_TOOLS = ['csi-attacher', 'volsim'] as const satisfies readon
 export const GITOPS_TOOLS = ['health'] as const satisfies readonly ToolName[];
 /** What checks the chart. */
 export const CHART_TOOLS = ['helm', 'helm-unittest', 'kubeconform'] as const satisfies readonly ToolName[];
+
+/** What tries the alerts and the queries. */
+export const MONITORING_TOOLS = ['prometheus', 'promtool'] as const satisfies readonly ToolName[];
 
 const BUILD_ENV = { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' };
 
@@ -165,7 +179,8 @@ function buildFlags(tool: Tool): string[] {
   const variables = Object.entries(tool.versions ?? {}).map(
     ([variable, module]) => `-X ${variable}=${requiredVersion(tool.module, module)}`,
   );
-  return ['-trimpath', '-buildvcs=false', '-ldflags', ['-s -w', ...variables].join(' ')];
+  const tags = tool.tags === undefined ? [] : ['-tags', tool.tags];
+  return ['-trimpath', '-buildvcs=false', ...tags, '-ldflags', ['-s -w', ...variables].join(' ')];
 }
 
 /** The version that the module's go.mod pins, e.g. "v1.36.3": versions are said in one place only. */
