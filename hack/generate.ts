@@ -6,9 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { generateArgoConfig } from './generate/argo-cd.ts';
 import { generateChartCrd } from './generate/chart.ts';
 import { generateDocs } from './generate/docs.ts';
+import { generateMetricsDoc } from './generate/metrics-doc.ts';
 import { generateSchemaConst } from './generate/schema-const.ts';
 import { parseCrd } from './generate/schema.ts';
 import { generateTypes } from './generate/types.ts';
+import { createMetrics } from '../src/runtime/metrics.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const crdPath = 'crds/haulout.dev_nodemaintenances.yaml';
@@ -47,6 +49,7 @@ async function generateAll(crdText: string): Promise<Map<string, string>> {
   const script = readFileSync(join(root, healthScript), 'utf8');
   files.set(`${argoCd}/argocd-cm.yaml`, generateArgoConfig(script));
   files.set('docs/api-reference.md', generateDocs(crd, version, schema));
+  files.set('docs/metrics.md', await generateMetricsDoc(createMetrics('').registry));
   return files;
 }
 
