@@ -43,6 +43,8 @@ export const steps: readonly Step[] = [
     limitSeconds: 120,
   },
   { name: 'unit', title: 'unit tests', args: [...jest, 'test/unit'], limitSeconds: 900, isJest: true },
+  // Longer than it takes: it may have to wait until the control plane is built.
+  { name: 'alerts', title: 'alerts', args: ['hack/check-alerts.ts'], limitSeconds: 1_800 },
   { name: 'chart', title: 'chart', args: ['hack/check-chart.ts'], limitSeconds: 900, needsCluster: true },
   {
     name: 'e2e',
