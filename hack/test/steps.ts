@@ -42,6 +42,7 @@ export const steps: readonly Step[] = [
     args: ['hack/generate.ts', '--check'],
     limitSeconds: 120,
   },
+  { name: 'workflows', title: 'workflows', args: ['hack/check-workflows.ts'], limitSeconds: 600 },
   { name: 'unit', title: 'unit tests', args: [...jest, 'test/unit'], limitSeconds: 900, isJest: true },
   // Longer than it takes: it may have to wait until the control plane is built.
   { name: 'alerts', title: 'alerts', args: ['hack/check-alerts.ts'], limitSeconds: 1_800 },

@@ -70,6 +70,7 @@ const TOOLS = {
   promtool: prometheus('promtool'),
   volsim: { module: 'volsim', package: '.', isOwn: true },
   health: { module: 'health', package: '.', isOwn: true },
+  actionlint: { module: 'actionlint', package: 'github.com/rhysd/actionlint/cmd/actionlint' },
 } as const satisfies Record<string, Tool>;
 
 export type ToolName = keyof typeof TOOLS;
