@@ -1,4 +1,4 @@
-// Checks the chart without a cluster: lint, its own unit tests, and all that it renders against the schemas of the pinned
+// Checks the charts without a cluster: lint, its own unit tests, and all that it renders against the schemas of the pinned
 // Kubernetes version. Exit code 1 and the tools' own words if something is wrong.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,6 +11,9 @@ import { as } from './cluster/lib/untyped.ts';
 import { writeKubernetesSchemas } from './kubernetes-schemas.ts';
 
 const chart = 'charts/haulout';
+const crdsChart = 'charts/haulout-crds';
+/** As Chart.yaml has it. */
+const oldestKubernetes = '1.31.0';
 
 /** Values to render with: each switch of the chart in both positions. */
 const renderings: readonly object[] = [
@@ -23,6 +26,28 @@ const renderings: readonly object[] = [
     serviceAccount: { annotations: { a: 'b' } },
     extraArgs: ['--log-level=debug'],
     imagePullSecrets: [{ name: 'pull' }],
+    commonLabels: { team: 'nodes' },
+    maxUnavailableNodes: 3,
+    allowPodDeletion: false,
+    allowDeploymentRestart: false,
+    extraEnv: [{ name: 'A', value: 'b' }],
+    extraEnvFrom: [{ configMapRef: { name: 'a' } }],
+    extraVolumes: [{ name: 'a', emptyDir: {} }],
+    extraVolumeMounts: [{ name: 'a', mountPath: '/a' }],
+    rbac: { aggregateToView: false, aggregateToEdit: true },
+    authorization: { enabled: true, verb: 'maintain' },
+    uninstall: { timeoutSeconds: 10 },
+    podDisruptionBudget: { maxUnavailable: '50%' },
+    networkPolicy: {
+      enabled: true,
+      ingressFrom: [{ namespaceSelector: {} }],
+      extraEgress: [{ ports: [{ port: 3128 }] }],
+    },
+    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'a', whenUnsatisfiable: 'DoNotSchedule' }],
+    deploymentAnnotations: { a: 'b' },
+    extraObjects: [
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-extra' }, data: {} },
+    ],
     podAnnotations: { a: 'b' },
     podLabels: { a: 'b' },
     nodeSelector: { a: 'b' },
@@ -31,31 +56,48 @@ const renderings: readonly object[] = [
     priorityClassName: '',
     resources: {},
   },
+  {
+    uninstall: { releaseNodes: false },
+    podDisruptionBudget: { enabled: false },
+    networkPolicy: { enabled: true },
+    rbac: { aggregateToView: false },
+  },
 ];
 
 async function main(): Promise<void> {
-  const [app, packaged] = [
-    versionIn(join(chart, 'Chart.yaml'), 'appVersion'),
-    versionIn('package.json', 'version'),
-  ];
-  if (app !== packaged) {
-    throw new Error(
-      `Chart.yaml has appVersion ${app} and package.json version ${packaged}: they must be the same`,
-    );
+  const packaged = versionIn('package.json', 'version');
+  for (const each of [chart, crdsChart]) {
+    const app = versionIn(join(each, 'Chart.yaml'), 'appVersion');
+    if (app !== packaged)
+      throw new Error(
+        `${each} has appVersion ${app} and package.json version ${packaged}: they must be the same`,
+      );
+    checkSchema(each);
   }
   const tools = await ensureTools(CHART_TOOLS, (line) => process.stderr.write(`${line}\n`));
   const schemas = mkdtempSync(join(tmpdir(), 'haulout-schemas-'));
   try {
-    run(tools.helm, ['lint', '--strict', '--quiet', chart]);
-    run(tools['helm-unittest'], ['--strict', chart]);
+    for (const each of [chart, crdsChart]) {
+      run(tools.helm, ['lint', '--strict', '--quiet', each]);
+      run(tools['helm-unittest'], ['--strict', each]);
+    }
     writeKubernetesSchemas(schemas);
     const location = join(schemas, '{{ .ResourceKind }}{{ .KindSuffix }}.json');
     for (const values of renderings) {
-      const args = ['template', 'haulout', chart, '--namespace', 'haulout', '--values', '-'];
-      const manifests = run(tools.helm, args, JSON.stringify(values));
-      run(tools.kubeconform, ['-strict', '-schema-location', location, '-'], manifests);
+      for (const helm of [tools.helm, tools.helm3]) {
+        // What helm 3 takes for the cluster's version depends on how it was built.
+        const version = `--kube-version=${oldestKubernetes}`;
+        const args = ['template', 'haulout', chart, version, '--namespace=haulout', '--values=-'];
+        const manifests = run(helm, args, JSON.stringify(values));
+        run(tools.kubeconform, ['-strict', '-schema-location', location, '-'], manifests);
+      }
     }
-    process.stdout.write(`chart: lint, unit tests and ${renderings.length} renderings are right\n`);
+    run(
+      tools.kubeconform,
+      ['-strict', '-schema-location', location, '-'],
+      run(tools.helm, ['template', 'haulout-crds', crdsChart, `--kube-version=${oldestKubernetes}`]),
+    );
+    process.stdout.write(`charts: lint, unit tests and ${renderings.length} renderings are right\n`);
   } finally {
     rmSync(schemas, { recursive: true });
   }
@@ -64,6 +106,35 @@ async function main(): Promise<void> {
 function versionIn(file: string, field: string): string {
   const content: unknown = parse(readFileSync(join(repositoryRoot, file), 'utf8'));
   return String(as<Record<string, unknown>>(content)[field]);
+}
+
+/** Every value is in the schema, and nothing else. */
+function checkSchema(directory: string): void {
+  const values: unknown = parse(readFileSync(join(repositoryRoot, directory, 'values.yaml'), 'utf8'));
+  const schema: unknown = JSON.parse(
+    readFileSync(join(repositoryRoot, directory, 'values.schema.json'), 'utf8'),
+  );
+  compare(values, schema, directory);
+}
+
+function compare(values: unknown, schema: unknown, where: string): void {
+  const { properties, additionalProperties } = as<{
+    readonly properties?: Readonly<Record<string, unknown>>;
+    readonly additionalProperties?: unknown;
+  }>(schema);
+  if (properties === undefined) return;
+  if (additionalProperties !== false) throw new Error(`${where}: the schema allows unknown keys`);
+  // helm hands "global" to every chart.
+  const said = Object.keys(properties).filter((key) => key !== 'global');
+  const there = as<Record<string, unknown>>(values);
+  const [missing] = [
+    ...said.filter((key) => !(key in there)).map((key) => `values.yaml lacks ${key}`),
+    ...Object.keys(there)
+      .filter((key) => !said.includes(key))
+      .map((key) => `the schema lacks ${key}`),
+  ];
+  if (missing !== undefined) throw new Error(`${where}: ${missing}`);
+  for (const key of said) compare(there[key], properties[key], `${where}: ${key}`);
 }
 
 /** Runs a tool from the repository's root. @throws with what it said if it fails */

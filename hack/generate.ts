@@ -9,6 +9,7 @@ import { generateDocs } from './generate/docs.ts';
 import { generateMetricsDoc } from './generate/metrics-doc.ts';
 import { generateSchemaConst } from './generate/schema-const.ts';
 import { parseCrd } from './generate/schema.ts';
+import { generateValuesTable } from './generate/values-table.ts';
 import { generateTypes } from './generate/types.ts';
 import { createMetrics } from '../src/runtime/metrics.ts';
 
@@ -45,7 +46,11 @@ async function generateAll(crdText: string): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   files.set('src/api/types.generated.ts', formatted('types.generated.ts', await generateTypes(schema)));
   files.set('src/api/crd.generated.ts', formatted('crd.generated.ts', generateSchemaConst(schema)));
-  files.set('charts/haulout/templates/crd.yaml', generateChartCrd(crdText));
+  for (const chart of ['haulout', 'haulout-crds'] as const) {
+    files.set(`charts/${chart}/templates/crd.yaml`, generateChartCrd(crdText, chart));
+    const [readme, values] = [`charts/${chart}/README.md`, `charts/${chart}/values.yaml`];
+    files.set(readme, generateValuesTable(current(readme) ?? '', current(values) ?? ''));
+  }
   const script = readFileSync(join(root, healthScript), 'utf8');
   files.set(`${argoCd}/argocd-cm.yaml`, generateArgoConfig(script));
   files.set('docs/api-reference.md', generateDocs(crd, version, schema));

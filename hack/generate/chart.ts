@@ -1,20 +1,18 @@
-// The chart's copy of the CRD. A template and not charts/haulout/crds/, because Helm never upgrades what is in crds/.
+// The charts' copies of the CRD. Templates and not files in crds/, because Helm never upgrades what is in crds/.
 
-const header = `{{- /* Generated from crds/ by \`make generate\`. Do not edit. */ -}}
-{{- if .Values.crds.install }}
-`;
+const header = '{{- /* Generated from crds/ by `make generate`. Do not edit. */ -}}\n';
 
-const keep = `  {{- if .Values.crds.keep }}
+const keep = (chart: string) => `  {{- if .Values.crds.keep }}
   annotations:
     # Without it uninstalling the release would delete every maintenance, with nobody left to put the nodes back.
     helm.sh/resource-policy: keep
   {{- end }}
   labels:
-    {{- include "haulout.labels" . | nindent 4 }}
+    {{- include "${chart}.labels" . | nindent 4 }}
 `;
 
 /** @throws if the CRD's text is not laid out as expected (one `metadata:` that holds the name alone) */
-export function generateChartCrd(crdText: string): string {
+export function generateChartCrd(crdText: string, chart: 'haulout' | 'haulout-crds'): string {
   if (crdText.includes('{{')) throw new Error('the CRD contains "{{", which Helm would take for a template');
   const body = crdText.replace(/^(#.*\n)+/, '');
   const parts = body.split(/(?<=^metadata:\n {2}name: .+\n)/m);
@@ -22,5 +20,7 @@ export function generateChartCrd(crdText: string): string {
   if (head === undefined || rest === undefined || more.length > 0 || rest.startsWith(' ')) {
     throw new Error('the metadata of the CRD must hold its name and nothing else');
   }
-  return `${header}${head}${keep}${rest}{{- end }}\n`;
+  const text = `${head}${keep(chart)}${rest}`;
+  // The other chart has nothing else to install.
+  return chart === 'haulout' ? `${header}{{- if .Values.crds.install }}\n${text}{{- end }}\n` : header + text;
 }

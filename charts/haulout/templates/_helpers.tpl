@@ -19,6 +19,19 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Of the Job that runs before the release is uninstalled: its pod must not count as one of the Deployment's. */}}
+{{- define "haulout.releaseSelectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}-release
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "haulout.releaseName" -}}
+{{- printf "%s-release" (include "haulout.fullname" . | trunc 55 | trimSuffix "-") -}}
 {{- end -}}
 
 {{- define "haulout.serviceAccountName" -}}

@@ -54,6 +54,11 @@ const TOOLS = {
     package: 'helm.sh/helm/v4/cmd/helm',
     versions: { 'helm.sh/helm/v4/internal/version.version': 'helm.sh/helm/v4' },
   },
+  helm3: {
+    module: 'helm3',
+    package: 'helm.sh/helm/v3/cmd/helm',
+    versions: { 'helm.sh/helm/v3/internal/version.version': 'helm.sh/helm/v3' },
+  },
   'helm-unittest': { module: 'chart', package: 'github.com/helm-unittest/helm-unittest/cmd/helm-unittest' },
   kubeconform: {
     module: 'chart',
@@ -90,7 +95,12 @@ export const VOLUME_TOOLS = ['csi-attacher', 'volsim'] as const satisfies readon
 /** What GitOps tools make of objects. */
 export const GITOPS_TOOLS = ['health'] as const satisfies readonly ToolName[];
 /** What checks the chart. */
-export const CHART_TOOLS = ['helm', 'helm-unittest', 'kubeconform'] as const satisfies readonly ToolName[];
+export const CHART_TOOLS = [
+  'helm',
+  'helm3',
+  'helm-unittest',
+  'kubeconform',
+] as const satisfies readonly ToolName[];
 
 /** What tries the alerts and the queries. */
 export const MONITORING_TOOLS = ['prometheus', 'promtool'] as const satisfies readonly ToolName[];
