@@ -1,6 +1,7 @@
 /** What Argo CD, Flux and Helm make of objects, and the test data beside Argo CD's health.lua. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'yaml';
 import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
 import { toolPath } from '../../../hack/cluster/lib/tools.ts';
@@ -50,20 +51,32 @@ export function healthCases(): readonly HealthCase[] {
 
 export const inputPath = (name: string): string => `testdata/${name}.yaml`;
 
+const fileOf = (name: string): string => join(customization, inputPath(name));
+
 export function testdata(name: string): string {
-  return readFileSync(join(customization, inputPath(name)), 'utf8');
+  return readFileSync(fileOf(name), 'utf8');
 }
 
-/** All of it: cases that are not named are left out of health_test.yaml. */
-export function writeTestdata(all: ReadonlyMap<string, { yaml: string; healthStatus: Verdict }>): void {
+/** Writes the files anew of which more has changed than times and identities, and health_test.yaml about all of them. */
+export async function writeTestdata(printed: ReadonlyMap<string, string>): Promise<void> {
   mkdirSync(join(customization, 'testdata'), { recursive: true });
-  for (const [name, { yaml }] of all) writeFileSync(join(customization, inputPath(name)), yaml);
-  const tests = [...all].map(([name, { healthStatus }]) => ({ healthStatus, inputPath: inputPath(name) }));
+  const tests: HealthCase[] = [];
+  for (const [name, yaml] of printed) {
+    const isKept =
+      existsSync(fileOf(name)) && isDeepStrictEqual(comparable(testdata(name)), comparable(yaml));
+    if (!isKept) writeFileSync(fileOf(name), yaml);
+    tests.push({ healthStatus: await argoHealth(testdata(name)), inputPath: inputPath(name) });
+  }
   writeFileSync(casesFile, stringify({ tests }, { lineWidth: 0 }));
 }
 
+/** What must be the same in every run. */
+export function comparable(yaml: string): unknown {
+  return masked(parse(yaml));
+}
+
 /** Without what differs from run to run: times, durations, identities, the random part of names. */
-export function masked(value: unknown): unknown {
+function masked(value: unknown): unknown {
   if (typeof value === 'string') return maskedText(value);
   if (Array.isArray(value)) return value.map(masked);
   if (typeof value !== 'object' || value === null) return value;
