@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateArgoConfig } from './generate/argo-cd.ts';
 import { generateChartCrd } from './generate/chart.ts';
+import { generateDashboard } from './generate/dashboard.ts';
 import { generateDocs } from './generate/docs.ts';
 import { generateMetricsDoc } from './generate/metrics-doc.ts';
 import { generateSchemaConst } from './generate/schema-const.ts';
@@ -54,6 +55,7 @@ async function generateAll(crdText: string): Promise<Map<string, string>> {
   const script = readFileSync(join(root, healthScript), 'utf8');
   files.set(`${argoCd}/argocd-cm.yaml`, generateArgoConfig(script));
   files.set('docs/api-reference.md', generateDocs(crd, version, schema));
+  files.set('charts/haulout/files/dashboard.json', generateDashboard());
   files.set('docs/metrics.md', await generateMetricsDoc(createMetrics('').registry));
   return files;
 }

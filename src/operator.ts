@@ -237,13 +237,16 @@ function countRequests(
 function reflectorContext(clock: Clock, logger: Logger, metrics: Metrics): ReflectorContext {
   return {
     store: { logger },
-    reflector: (resource) => ({
-      clock,
-      logger: logger.child({ resource }),
-      onList: () => metrics.relists.inc({ resource }),
-      onWatchEnd: (kind) => {
-        if (kind !== 'ended') metrics.watchRestarts.inc({ resource });
-      },
-    }),
+    reflector: (resource) => {
+      metrics.watchRestarts.inc({ resource }, 0);
+      return {
+        clock,
+        logger: logger.child({ resource }),
+        onList: () => metrics.relists.inc({ resource }),
+        onWatchEnd: (kind) => {
+          if (kind !== 'ended') metrics.watchRestarts.inc({ resource });
+        },
+      };
+    },
   };
 }

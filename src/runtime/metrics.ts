@@ -172,6 +172,11 @@ export function createMetrics(version: string) {
     }),
   } as const;
 
+  // A counter that appears with its first 1 has not risen, for Prometheus: what can be known beforehand begins at 0.
+  for (const outcome of ['completed', 'failed']) metrics.drainSeconds.zero({ outcome });
+  for (const outcome of ['evicted', 'deleted', 'left']) metrics.pods.inc({ outcome }, 0);
+  for (const outcome of ['settled', 'detachTimedOut', 'attachTimedOut'])
+    metrics.volumeMoves.inc({ outcome }, 0);
   metrics.buildInfo.set({ version, node_version: process.versions.node }, 1);
   return metrics;
 }

@@ -6,7 +6,13 @@ import { openForeign } from '../../../hack/cluster/lib/foreign.ts';
 import { moveIn, moveOut } from '../../../hack/cluster/lib/guest.ts';
 import { clusterDirectory } from '../../../hack/cluster/lib/paths.ts';
 import { ProcessTable } from '../../../hack/cluster/lib/processes.ts';
-import { CLUSTER_TOOLS, ensureTools, GITOPS_TOOLS, VOLUME_TOOLS } from '../../../hack/cluster/lib/tools.ts';
+import {
+  CLUSTER_TOOLS,
+  ensureTools,
+  GITOPS_TOOLS,
+  MONITORING_TOOLS,
+  VOLUME_TOOLS,
+} from '../../../hack/cluster/lib/tools.ts';
 import { type ClusterKind, clusterKind } from '../../../hack/cluster/lib/which-cluster.ts';
 import { eventually } from './eventually.ts';
 import { type ClusterFiles, installChart, operatorKubeconfig } from './install.ts';
@@ -31,7 +37,7 @@ export default async function setUp(): Promise<void> {
 
 async function start(): Promise<void> {
   const kind = clusterKind();
-  await ensureTools([...VOLUME_TOOLS, ...GITOPS_TOOLS], say); // no file's hook has the time to build them
+  await ensureTools([...VOLUME_TOOLS, ...GITOPS_TOOLS, ...MONITORING_TOOLS], say); // no file's hook has the time to build them
   const cluster = await findCluster(kind, process.env[CLUSTER_VARIABLE]);
   // What an earlier run has left behind when it was killed.
   await new ProcessTable(cluster.dir).stop(NAME);
