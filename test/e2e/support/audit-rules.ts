@@ -23,6 +23,8 @@ const ALLOWED_WRITES = new Set([
   'create pods/eviction',
   'delete pods',
   'patch deployments',
+  // Before the release is uninstalled.
+  'patch deployments/scale',
   'patch nodemaintenances',
   'patch nodemaintenances/status',
   'create events',

@@ -38,6 +38,7 @@ export default async function setUp(): Promise<void> {
 async function start(): Promise<void> {
   const kind = clusterKind();
   await ensureTools([...VOLUME_TOOLS, ...GITOPS_TOOLS, ...MONITORING_TOOLS], say); // no file's hook has the time to build them
+  await ensureTools(['helm3'], say);
   const cluster = await findCluster(kind, process.env[CLUSTER_VARIABLE]);
   // What an earlier run has left behind when it was killed.
   await new ProcessTable(cluster.dir).stop(NAME);

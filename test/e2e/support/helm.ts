@@ -1,0 +1,91 @@
+/** The chart as a release of real helm, and what a kubelet would do for the Job that runs before it is uninstalled. */
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
+import { toolPath } from '../../../hack/cluster/lib/tools.ts';
+import type { Pod } from '../../../src/kube/types.ts';
+import { eventually } from './eventually.ts';
+import { OPERATOR_NAMESPACE, operatorKubeconfig } from './install.ts';
+import { type Output, runProgram } from './kubectl.ts';
+import type { TestBed } from './test-bed.ts';
+
+const CHART = join(repositoryRoot, 'charts', 'haulout');
+
+export class Helm {
+  readonly #bed: TestBed;
+  readonly #program: string;
+
+  constructor(bed: TestBed, version: 'helm' | 'helm3') {
+    this.#bed = bed;
+    this.#program = toolPath(version);
+  }
+
+  async run(...args: readonly string[]): Promise<Output> {
+    const common = [`--namespace=${OPERATOR_NAMESPACE}`, `--kubeconfig=${this.#bed.files.kubeconfig}`];
+    return runProgram(this.#program, [...args, ...common]);
+  }
+
+  /** `helm upgrade --install --wait`, and a kubeconfig of the ServiceAccount, which may be a new one. */
+  async install(values: Readonly<Record<string, string>> = {}, chart = CHART): Promise<void> {
+    const settings = Object.entries(values).map(([key, value]) => `--set=${key}=${value}`);
+    const { code, stdout, stderr } = await this.run(
+      'upgrade',
+      'haulout',
+      chart,
+      '--install',
+      '--wait',
+      '--timeout=90s',
+      '--create-namespace',
+      '--reset-values',
+      ...settings,
+    );
+    if (code !== 0) throw new Error(`helm upgrade: exit code ${code}: ${stdout}${stderr}`);
+    await operatorKubeconfig(this.#bed.files);
+  }
+
+  /** `helm uninstall`, with the Job's container run as a process. Resolves to what both said. */
+  async uninstall(): Promise<{ readonly helm: Output; readonly job: Output }> {
+    const helm = this.run('uninstall', 'haulout', '--wait', '--timeout=60s');
+    const [said, job] = await Promise.all([helm, playReleaseJob(this.#bed)]);
+    return { helm: said, job };
+  }
+}
+
+/**
+ * What a kubelet does: runs the container of the Job's pod with its arguments, its environment and a token of its
+ * ServiceAccount, and says how it ended. The image is the one thing that is not tried.
+ */
+async function playReleaseJob(bed: TestBed): Promise<Output> {
+  const pod = await eventually('the pod of the Job runs', async () => {
+    const pods = await bed.api.pods(OPERATOR_NAMESPACE);
+    return pods.find(
+      ({ metadata, status }) =>
+        metadata.labels?.['app.kubernetes.io/name'] === 'haulout-release' && status?.phase === 'Running',
+    );
+  });
+  const [container] = (pod as Pod & { spec: { containers: { args: string[] }[] } }).spec.containers;
+  const args = (container?.args ?? []).map((arg) => arg.replace('$(POD_NAMESPACE)', OPERATOR_NAMESPACE));
+  const output = await runProgram(join(repositoryRoot, 'bin', 'haulout'), args, {
+    env: { KUBECONFIG: bed.files.operatorKubeconfig, POD_NAMESPACE: OPERATOR_NAMESPACE },
+  });
+  const path = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods/${pod.metadata.name}/status`;
+  await bed.api.mergePatch(path, { status: { phase: output.code === 0 ? 'Succeeded' : 'Failed' } });
+  return output;
+}
+
+/** A copy of the chart as an older version could have been: without a field of the CRD. Returns its directory. */
+export function olderChart(): string {
+  const directory = join(mkdtempSync(join(tmpdir(), 'haulout-chart-')), 'haulout');
+  cpSync(CHART, directory, { recursive: true });
+  edit(join(directory, 'Chart.yaml'), /^(version|appVersion): .*$/gm, '$1: 0.0.9');
+  edit(join(directory, 'templates', 'crd.yaml'), /^ {16}suspend:\n(?: {18}.*\n)+/m, '');
+  return directory;
+}
+
+function edit(file: string, what: RegExp, by: string): void {
+  const text = readFileSync(file, 'utf8');
+  const edited = text.replace(what, by);
+  if (edited === text) throw new Error(`${file} has nothing like ${what.source}`);
+  writeFileSync(file, edited);
+}
