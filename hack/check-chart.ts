@@ -9,6 +9,7 @@ import { repositoryRoot } from './cluster/lib/paths.ts';
 import { CHART_TOOLS, ensureTools } from './cluster/lib/tools.ts';
 import { as } from './cluster/lib/untyped.ts';
 import { writeKubernetesSchemas } from './kubernetes-schemas.ts';
+import { writeMonitoringSchemas } from './monitoring-schemas.ts';
 
 const chart = 'charts/haulout';
 const crdsChart = 'charts/haulout-crds';
@@ -55,12 +56,18 @@ const renderings: readonly object[] = [
     affinity: { nodeAffinity: {} },
     priorityClassName: '',
     resources: {},
+    monitoring: {
+      serviceMonitor: { enabled: true, interval: '15s', labels: { a: 'b' } },
+      prometheusRule: { enabled: true, labels: { a: 'b' }, runbookBaseUrl: 'https://example.com' },
+      grafanaDashboard: { enabled: true, labels: { a: 'b' }, annotations: { a: 'b' } },
+    },
   },
   {
     uninstall: { releaseNodes: false },
     podDisruptionBudget: { enabled: false },
     networkPolicy: { enabled: true },
     rbac: { aggregateToView: false },
+    monitoring: { podMonitor: { enabled: true, interval: '15s', labels: { a: 'b' } } },
   },
 ];
 
@@ -82,6 +89,7 @@ async function main(): Promise<void> {
       run(tools['helm-unittest'], ['--strict', each]);
     }
     writeKubernetesSchemas(schemas);
+    writeMonitoringSchemas(schemas);
     const location = join(schemas, '{{ .ResourceKind }}{{ .KindSuffix }}.json');
     for (const values of renderings) {
       for (const helm of [tools.helm, tools.helm3]) {
