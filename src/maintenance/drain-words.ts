@@ -1,3 +1,4 @@
+import type { Blocker } from '../api/types.generated.ts';
 import type { SaidCondition } from './conditions.ts';
 import { type PodView, type WhyAbandoned, podName } from './pods.ts';
 import type { DrainFacts } from './status.ts';
@@ -55,14 +56,27 @@ function abandonedWords({ abandoned }: PodView): string {
 export function blockedWords({ blockers }: DrainFacts): SaidCondition | undefined {
   const [first] = blockers;
   if (!first) return undefined;
-  const causes = [...new Set(blockers.map(({ cause }) => cause))];
-  const lines = causes.slice(0, 5).map((cause) => {
-    const group = blockers.filter((blocker) => blocker.cause === cause);
-    const message = group[0]?.message ?? '';
+  // What is said of one budget is not true of another.
+  const groups = [...Map.groupBy(blockers, ({ cause, message }) => `${cause} ${message}`).values()];
+  const shown = shortened(groups);
+  const lines = shown.map((group) => {
+    const [{ cause, message } = first] = group;
     return `${cause}: ${names(group.map(({ pod }) => `${pod.namespace}/${pod.name}`))}: ${message}`;
   });
-
+  const rest = blockers.length - shown.flat().length;
+  if (rest > 0) lines.push(`And ${count(rest, 'pod')} more`);
   return ['True', first.cause, `${count(blockers.length, 'pod')} cannot leave now. ${lines.join('. ')}`];
+}
+
+const mostLines = 5;
+
+/** The first of each cause before the second of any, in the order in which they come. */
+function shortened(groups: readonly (readonly Blocker[])[]): readonly (readonly Blocker[])[] {
+  const causes = groups.map(([blocker]) => blocker?.cause);
+  const isFirst = (index: number) => causes.indexOf(causes[index]) === index;
+  const ranked = [...groups.keys()].toSorted((a, b) => Number(isFirst(b)) - Number(isFirst(a)));
+  const chosen = new Set(ranked.slice(0, mostLines));
+  return groups.filter((_, index) => chosen.has(index));
 }
 
 /** How far the drain is, as a part of a sentence. */

@@ -320,6 +320,12 @@ describe('lastTransitionTime', () => {
   });
 });
 
+/** Of the two pods of a namespace. */
+function budgetLine(namespace: string): string {
+  const pods = `${namespace}/${namespace}-a, ${namespace}/${namespace}-b`;
+  return `PodDisruptionBudget: ${pods}: budget ${namespace}/web needs 2 healthy pods and has 2. `;
+}
+
 describe('the text', () => {
   test('names three pods at most, sorted, and all causes', () => {
     const stage = new Stage().create();
@@ -331,6 +337,25 @@ describe('the text', () => {
       '6 pods cannot leave now. PodDisruptionBudget: shop/a, shop/b, shop/c and 2 more: budget shop/web needs 2 healthy pods and has 2. ' +
         'UnmanagedPod: shop/z: nothing would create it again (no controller), and drain.unmanagedPods is Block: delete the pod, or set Evict or Skip to let an unmanaged pod go or stay',
     );
+  });
+
+  test('says of each budget what it needs, and each cause before many of one', () => {
+    const stage = new Stage().create();
+    const namespaces = ['s1', 's2', 's3', 's4', 's5', 's6'];
+    stage.pods = [
+      ...namespaces.flatMap((namespace) => [
+        pod(`${namespace}-a`, { namespace }),
+        pod(`${namespace}-b`, { namespace }),
+      ]),
+      pod('z', unmanaged),
+    ];
+    stage.budgets = namespaces.map((namespace) => budget('web', { namespace }));
+    stage.settle();
+    const message = stage.status().conditions?.find(({ type }) => type === 'DrainBlocked')?.message;
+    expect(message).toMatch(
+      `13 pods cannot leave now. ${namespaces.slice(0, 4).map(budgetLine).join('')}UnmanagedPod: `,
+    );
+    expect(message).toMatch(/\. And 4 pods more$/);
   });
 
   test('is the same whatever the order in which pods are known', () => {
