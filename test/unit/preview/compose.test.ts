@@ -341,4 +341,11 @@ describe('how long it takes', () => {
       { claim: 'v3', persistentVolume: 'v3', driver: 'disk.example.com' },
     ]);
   });
+
+  test('a volume that pods share is one', () => {
+    const shared = volumes(['a', disk('v1')], ['b', disk('v1')]);
+    expect(preview({ pods: [pod('a'), pod('b')], volumes: shared }).volumes).toMatchObject([
+      { driver: 'disk.example.com', pods: 2, volumes: 1 },
+    ]);
+  });
 });
