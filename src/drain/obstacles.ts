@@ -48,9 +48,9 @@ export function unknownVolumes(problem: string): Obstacle {
   return { cause: 'ApiError', message: `its volumes could not be looked up: ${problem}` };
 }
 
-/** `volumes` are those of `pod`, which left before it: `namespace/name`. */
-export function slowDetach(pod: string, volumes: readonly string[]): Obstacle {
-  const whose = `${volumes.join(', ')} of pod ${pod}`;
+/** `volumes` are those of `pod` (`namespace/name`), which left before it; `undefined`: whose they were is not known. */
+export function slowDetach(pod: string | undefined, volumes: readonly string[]): Obstacle {
+  const whose = `${volumes.join(', ')} of ${pod === undefined ? 'a pod that left before' : `pod ${pod}`}`;
   return {
     cause: 'VolumeDetach',
     message: `it leaves when ${whose} is detached from the node, which takes long; look at the VolumeAttachment and at the driver's controller`,

@@ -11,7 +11,7 @@ import type { DrainFacts } from './status.ts';
 import { noRestarts } from './restarts.ts';
 import { givesUp } from './unsatisfiable.ts';
 import { findLeftovers, followVolumes } from './volumes.ts';
-import { slowAt } from '../volumes/moves.ts';
+import { orphanSlowAt, slowAt } from '../volumes/moves.ts';
 
 type DrainActions = Pick<
   Plan,
@@ -92,9 +92,10 @@ export function planDrain(
     lists.map(({ each, blockers }) => {
       const tally = tallies.get(each.stance.maintenance.metadata.uid);
       const { moves } = evacuation;
+      const orphans = volumes.orphans.filter(({ since, deadline }) => since !== undefined && deadline > now);
       const leftovers = findLeftovers(each, volumes);
       const gone = tally ? goneCount(snapshot, tally) : 0;
-      return [each.stance, { ...each, blockers, gone, moves, leftovers }] as const;
+      return [each.stance, { ...each, blockers, gone, moves, orphans, leftovers }] as const;
     }),
   );
   // A process that took over now could not know who had left before it came.
@@ -121,7 +122,7 @@ export function planDrain(
       ...active.flatMap(({ clock, view: { nextAbandonedAt } }) => [clock.deadline, nextAbandonedAt]),
       ...lists.map(({ nextStuckAt }) => nextStuckAt),
       ...evacuation.moves.flatMap((move) => [move.deadline, slowAt(move)]),
-      ...volumes.orphans.map(({ deadline }) => deadline),
+      ...volumes.orphans.flatMap((orphan) => [orphan.deadline, orphanSlowAt(orphan)]),
       ...[...facts.values()].map(({ leftovers }) => leftovers.nextAt),
     ],
     wakeAtMonotonic: evacuation.wakeAt,

@@ -7,7 +7,7 @@ import { timestamp } from './drain-clock.ts';
 import type { Evacuator } from './evacuation.ts';
 import type { Stance } from './stance.ts';
 import type { Leftovers } from './volumes.ts';
-import type { Move } from '../volumes/moves.ts';
+import type { Move, Orphan } from '../volumes/moves.ts';
 
 /** The facts from which a status is made. */
 export interface StatusFacts {
@@ -34,6 +34,8 @@ export interface DrainFacts extends Evacuator {
   readonly gone: number;
   /** Pods whose volumes are on the move, and those that took too long. */
   readonly moves: readonly Move[];
+  /** Attachments that no pod here uses and no move is about, as long as they are waited for. */
+  readonly orphans: readonly Orphan[];
   /** What is still attached and has to be detached. */
   readonly leftovers: Leftovers;
 }

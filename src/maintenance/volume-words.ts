@@ -34,13 +34,15 @@ export function stillAttached(leftovers: Leftovers): string {
 }
 
 /** Whose volumes the drain waits for, as a part of a sentence. */
-export function movesPart({ moves, leftovers, view }: DrainFacts): string {
+export function movesPart({ moves, orphans, leftovers, view }: DrainFacts): string {
   const waiting = moves.filter((move) => isUnderway(move) && move.phase !== 'Leaving');
   const lines = waiting.map(({ pod, phase, volumes }) => {
     const doing = phase === 'Attaching' ? 'to be attached elsewhere' : 'to be detached';
     return `${names(volumes.map(({ persistentVolume }) => persistentVolume))} of ${pod.namespace}/${pod.name} ${doing}`;
   });
-  if (lines.length > 0) return `; waiting for ${names(lines)}`;
+  const others = orphans.map(({ persistentVolume }) => `${persistentVolume} to be detached`);
+  if (lines.length > 0 || (others.length > 0 && view.remaining.length > 0))
+    return `; waiting for ${names([...lines, ...others])}`;
   if (view.remaining.length > 0 || leftovers.names.length === 0) return '';
   return `; waiting for ${names(leftovers.names)} to be detached`;
 }

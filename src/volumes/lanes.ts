@@ -11,6 +11,7 @@ import {
   driversOf,
   isPending,
   isUnderway,
+  orphanSlowAt,
   slowAt,
 } from './moves.ts';
 
@@ -116,12 +117,19 @@ class Lanes {
   /** Why one of these volumes has to wait for long. */
   slowMove(volumes: readonly MovingVolume[]): Obstacle | undefined {
     const drivers = driversOf(volumes);
+    const { now, orphans } = this.#input;
     const slow = this.#lasting.find(
       (move) =>
-        (slowAt(move) ?? Infinity) <= this.#input.now &&
+        (slowAt(move) ?? Infinity) <= now &&
         driversOf(move.volumes).some((driver) => drivers.includes(driver)),
     );
-    if (!slow) return undefined;
+    if (!slow) {
+      const orphan = orphans.find(
+        (each) =>
+          (orphanSlowAt(each) ?? Infinity) <= now && each.deadline > now && drivers.includes(each.driver),
+      );
+      return orphan && slowDetach(undefined, [orphan.persistentVolume]);
+    }
     return slowDetach(
       podKey(slow.pod),
       slow.volumes.map(({ persistentVolume }) => persistentVolume),

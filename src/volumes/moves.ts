@@ -136,6 +136,11 @@ export function slowAt({ phase, since }: VolumeMove): number | undefined {
   return phase === 'Detaching' && since !== undefined ? Date.parse(since) + slowDetachMs : undefined;
 }
 
+/** The same of an attachment that no move is about. */
+export function orphanSlowAt({ since }: Orphan): number | undefined {
+  return since === undefined ? undefined : since + slowDetachMs;
+}
+
 /** Still waited for: it takes a place in the lanes of its drivers. */
 export function isUnderway({ phase }: VolumeMove): boolean {
   return phase !== 'DetachTimedOut' && phase !== 'AttachTimedOut';
@@ -144,6 +149,9 @@ export function isUnderway({ phase }: VolumeMove): boolean {
 /** An attachment to the node that no pod here uses and no move is about: somebody's pod that left unseen. */
 export interface Orphan {
   readonly driver: string;
+  readonly persistentVolume: string;
+  /** Wall-clock milliseconds; `undefined` as long as a pod that is still looked at could turn out to use it. */
+  readonly since: number | undefined;
   /** Wall-clock milliseconds until which it is waited for. */
   readonly deadline: number;
 }
@@ -154,13 +162,22 @@ export function findOrphans(moves: readonly Move[], input: MoveInput): Orphan[] 
     const known = facts.volumesOf(pod);
     return known.kind === 'known' ? known.volumes : [];
   });
+  const allKnown = pods.every((pod) => facts.volumesOf(pod).kind === 'known');
   const accounted = [...used, ...moves.flatMap(({ volumes }) => volumes)];
   return here.all.flatMap((attached) => {
-    const { attachment } = attached;
-    if (!attachment || attached.persistentVolume === undefined || isAmong(attached, accounted)) return [];
+    const { attachment, persistentVolume } = attached;
+    if (!attachment || persistentVolume === undefined || isAmong(attached, accounted)) return [];
     const begun = Date.parse(attachment.metadata.deletionTimestamp ?? '') || 0;
-    const deadline = Math.max(begun, drainStart) + pace.detachTimeoutSeconds * 1000;
-    return [{ driver: attachment.spec.attacher, deadline }];
+    const since = Math.max(begun, drainStart);
+    const deadline = since + pace.detachTimeoutSeconds * 1000;
+    return [
+      {
+        driver: attachment.spec.attacher,
+        persistentVolume,
+        since: allKnown ? since : undefined,
+        deadline,
+      },
+    ];
   });
 }
 

@@ -153,6 +153,23 @@ test('what the node lists without an attachment is waited for as well', () => {
   expect(stage.said('Ready')).toBe('False/Draining');
 });
 
+test('what a pod that left before the drain has left behind holds up the lane, and is named', () => {
+  const stage = seen(draining(), { attachments: [here.a, here.b] }, [b]);
+  expect(posted(stage)).toEqual([]);
+  expect(message(stage, 'Ready')).toBe('0 of 1 pod gone, 1 left; waiting for pv-a to be detached');
+  stage.seconds = 30;
+  expect(posted(stage)).toEqual([]);
+  expect(stage.status().blockers).toMatchObject([
+    {
+      pod: { name: 'b' },
+      cause: 'VolumeDetach',
+      message: expect.stringContaining('pv-a of a pod that left before'),
+    },
+  ]);
+  stage.seconds = 120;
+  expect(posted(stage)).toEqual(['b']);
+});
+
 test('another node of the same name knows nothing of the moves of the old one', () => {
   const stage = draining();
   stage.settle();

@@ -35,7 +35,12 @@ const scene = fc.record({
     },
   ),
   orphans: fc.array(
-    fc.record({ driver: fc.constantFrom(...drivers), deadline: fc.constantFrom(noon - 1, noon + 1) }),
+    fc.record({
+      driver: fc.constantFrom(...drivers),
+      persistentVolume: fc.constant('pv-old'),
+      since: fc.constantFrom(undefined, noon - 60_000, noon),
+      deadline: fc.constantFrom(noon - 1, noon + 1),
+    }),
     {
       maxLength: 2,
     },

@@ -68,8 +68,12 @@ function candidate(of: Pod): Candidate {
   };
 }
 
-function orphans(deadline: number) {
-  return { orphans: [{ driver: 'disk.example.com', deadline }] };
+function orphans(deadline: number, since?: number) {
+  return { orphans: [{ driver: 'disk.example.com', persistentVolume: 'pv-old', since, deadline }] };
+}
+
+function obstaclesBehind(since: number | undefined, deadline = noon + 1) {
+  return paced({ pods: [a], volumes: one, input: orphans(deadline, since) }).obstacles;
 }
 
 function planAtPaceWith(memory: LiveDrainMemory, scene: Scene) {
@@ -135,6 +139,14 @@ test('each driver has a lane of its own; a pod with volumes of two drivers needs
 test('attachments that nobody accounts for take places until their time is over', () => {
   expect(paced({ pods: [a], volumes: one, input: orphans(noon + 1) }).moves).toEqual([]);
   expect(paced({ pods: [a], volumes: one, input: orphans(noon) }).moves).toEqual(['a']);
+});
+
+test('that such an attachment takes long is said by those who wait for it', () => {
+  expect(obstaclesBehind(noon - 29_000)).toEqual({});
+  expect(obstaclesBehind(noon - 30_000)).toEqual({ 'uid-a': 'VolumeDetach' });
+  expect(obstaclesBehind(noon - 30_000, noon)).toEqual({});
+  // It may yet be found that a pod here uses it.
+  expect(obstaclesBehind(undefined)).toEqual({});
 });
 
 describe('budgets', () => {

@@ -180,15 +180,25 @@ test('no wait is cut short by the whole seconds of status', () => {
 });
 
 describe('attachments that no pod here uses', () => {
+  const data = { driver: 'disk.example.com', persistentVolume: 'pv-data' };
+
   test('take a place until they have had their time', () => {
     const input = moveInput({ attachments: [here], drainStart: noon });
-    expect(findOrphans([], input)).toEqual([{ driver: 'disk.example.com', deadline: noon + 120_000 }]);
+    expect(findOrphans([], input)).toEqual([{ ...data, since: noon, deadline: noon + 120_000 }]);
   });
 
   test('have their time from the moment at which detaching began', () => {
     const leaving = attachment('data', 'n1', { deletionTimestamp: at(40) });
     const input = moveInput({ attachments: [leaving], drainStart: noon });
-    expect(findOrphans([], input)).toEqual([{ driver: 'disk.example.com', deadline: noon + 160_000 }]);
+    expect(findOrphans([], input)).toEqual([{ ...data, since: noon + 40_000, deadline: noon + 160_000 }]);
+  });
+
+  test('may yet belong to a pod whose volumes are being looked up', () => {
+    const input = moveInput({ pods: [old], attachments: [here], drainStart: noon });
+    const facts = { ...input.facts, volumesOf: () => ({ kind: 'unknown', problem: undefined }) as const };
+    expect(findOrphans([], { ...input, facts })).toEqual([
+      { ...data, since: undefined, deadline: noon + 120_000 },
+    ]);
   });
 
   test('are not those of pods here, of moves, and of other nodes', () => {
