@@ -48,13 +48,22 @@ export function listBlockers(
     const obstacle = isTerminating(pod)
       ? stuckTerminating(pod, node, stuckAt, snapshot.now)
       : (held(pod, evacuator) ?? evacuation.obstacles.get(pod.metadata.uid));
-    if (obstacle) blockers.push(blockerOf(snapshot, pod, obstacle, evacuation, evacuators, evacuator));
+    const blocker = obstacle
+      ? blockerOf(snapshot, pod, obstacle, evacuation, evacuators, evacuator)
+      : whatWasSaid(snapshot, pod, evacuator);
+    if (blocker) blockers.push(blocker);
   }
   for (const { pod, why } of evacuator.view.abandoned) {
     if (why === 'returns')
       blockers.push(blockerOf(snapshot, pod, returnsAfterEviction(pod), evacuation, evacuators, evacuator));
   }
   return { blockers: blockers.toSorted(compareBlockers), nextStuckAt };
+}
+
+/** A process that has just started decides nothing about a pod before it knows its volumes: until then nothing is new. */
+function whatWasSaid({ volumes }: Snapshot, pod: Pod, { stance }: Evacuator): Blocker | undefined {
+  if (isTerminating(pod) || volumes.volumesOf(pod).kind === 'known') return undefined;
+  return stance.maintenance.status?.blockers?.find(({ pod: { uid } }) => uid === pod.metadata.uid);
 }
 
 /** What a drain that gave up was held up by, less what has gone since. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Pod } from '../../../src/kube/types.ts';
-import { at, node, pod } from '../../fixtures/objects.ts';
+import { at, budget, node, pod } from '../../fixtures/objects.ts';
 import { Stage } from '../../fixtures/stage.ts';
 import { attachment, type VolumeScene, volume, volumeFacts } from '../../fixtures/volumes.ts';
 
@@ -70,6 +70,25 @@ test('a restart in the middle of a wait goes on waiting', () => {
   stage.pods = stage.restart();
   expect(posted(stage)).toEqual([]);
   expect(moves(stage)).toEqual(['a Detaching']);
+});
+
+test('a restart does not forget since when a pod is held up, before its volumes are known again', () => {
+  const stage = Object.assign(draining(), { budgets: [budget('web')] });
+  stage.settle();
+  const { blockers } = stage.status();
+  expect(blockers).toMatchObject([
+    { pod: { name: 'a' }, cause: 'PodDisruptionBudget', since: at(0) },
+    { pod: { name: 'b' }, cause: 'PodDisruptionBudget', since: at(0) },
+  ]);
+  stage.seconds = 100;
+  stage.pods = stage.restart();
+  const facts = stage.volumes;
+  stage.volumes = { ...facts, volumesOf: () => ({ kind: 'unknown', problem: undefined }) };
+  stage.settle();
+  expect(stage.status().blockers).toEqual(blockers);
+  stage.volumes = facts;
+  stage.settle();
+  expect(stage.status().blockers).toEqual(blockers);
 });
 
 test('a pod that somebody deletes takes a place, too', () => {
