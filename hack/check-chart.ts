@@ -69,6 +69,18 @@ const renderings: readonly object[] = [
     rbac: { aggregateToView: false },
     monitoring: { podMonitor: { enabled: true, interval: '15s', labels: { a: 'b' } } },
   },
+  {
+    networkPolicy: { enabled: true },
+    monitoring: {
+      secureMetrics: {
+        enabled: true,
+        certSecret: 'tls',
+        authorization: { credentials: { name: 'a', key: 'b' } },
+      },
+      podMonitor: { enabled: true },
+    },
+  },
+  { monitoring: { secureMetrics: { enabled: true }, serviceMonitor: { enabled: true } } },
 ];
 
 async function main(): Promise<void> {

@@ -15,6 +15,7 @@ import { type Clock, systemClock } from './runtime/clock.ts';
 import { HttpServer } from './runtime/http-server.ts';
 import type { Logger } from './runtime/logger.ts';
 import { type Metrics, createMetrics, workQueueMetrics } from './runtime/metrics.ts';
+import { SecureMetricsServer } from './secure-metrics.ts';
 
 /** How long a stopping process waits for events that are still on their way. */
 const flushMs = 2_000;
@@ -39,6 +40,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
   readonly #recorder: EventRecorder;
   readonly #elector: LeaderElector | undefined;
   readonly #http: HttpServer;
+  readonly #secureMetrics: SecureMetricsServer | undefined;
   readonly #stopping = new AbortController();
   #controller: Controller | undefined;
   #stopped: Promise<void> | undefined;
@@ -73,12 +75,24 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
       reportingInstance: options.identity,
     });
     this.#elector = options.leaderElect ? this.#createElector() : undefined;
+    const { contentType } = this.#metrics.registry;
+    const source = { contentType, metrics: () => this.#scrape() };
+    const { secureMetrics: settings } = options;
+    this.#secureMetrics = settings
+      ? new SecureMetricsServer({
+          settings,
+          metrics: source,
+          client: this.#client,
+          clock: this.#clock,
+          logger,
+        })
+      : undefined;
     this.#http = new HttpServer({
       healthChecks: this.#elector ? [{ name: 'leader-election', check: this.#elector.check }] : [],
       readyChecks: [
         { name: 'caches', check: () => (this.#caches.hasSynced ? undefined : 'not in sync yet') },
       ],
-      metrics: { contentType: this.#metrics.registry.contentType, metrics: () => this.#scrape() },
+      metrics: settings ? undefined : source,
       logger,
     });
   }
@@ -88,7 +102,8 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
     await this.#firstContact();
     const { host, port } = this.#options.httpAddress;
     const address = { host, port: await this.#http.start(host, port) };
-    this.#logger.info('serving /healthz, /readyz and /metrics', {
+    await this.#secureMetrics?.start();
+    this.#logger.info(`serving /healthz, /readyz${this.#secureMetrics ? '' : ' and /metrics'}`, {
       ...address,
       identity: this.#options.identity,
     });
@@ -115,7 +130,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
     await this.#elector?.stop();
     await this.#recorder.flush(flushMs);
     await this.#caches.stop();
-    await this.#http.stop();
+    await Promise.all([this.#http.stop(), this.#secureMetrics?.stop()]);
     await Promise.all([this.#client.close(), this.#leaseClient.close()]);
   }
 

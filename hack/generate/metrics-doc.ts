@@ -34,7 +34,23 @@ made, and the series go with them. Each replica gives the gauges of maintenances
 that they are there without a leader; ask for \`max by (maintenance, node) (...)\`. Counters and histograms are those of
 the process that did the work; ask for sums.
 
-Alerts on them are in \`charts/haulout/files/alerts.yaml\`, each with a page in [alerts](alerts) that says what to do.
+Alerts on them are in [charts/haulout/files/alerts.yaml](../charts/haulout/files/alerts.yaml), each with a page in
+[alerts](alerts) that says what to do; beside them is a dashboard for Grafana. The chart brings both, and a ServiceMonitor
+or a PodMonitor, by its values \`monitoring.*\`.
+
+## Over TLS, for those who may
+
+With \`--metrics-secure\` (\`monitoring.secureMetrics.enabled\` of the chart) \`/metrics\` is on \`--metrics-address\` (port 8443)
+and no longer on \`--http-address\`, where the probes stay.
+
+- The certificate is that of \`--metrics-cert-dir\` (\`tls.crt\`, \`tls.key\`), and another one is used within ten seconds of
+  its coming. Without that flag each process makes one, which keeps listeners out and proves nothing.
+- Who asks has to show a bearer token that the API server knows (TokenReview; otherwise 401), of a user who may \`get\` the
+  non-resource URL \`/metrics\` (SubjectAccessReview; otherwise 403). Bind the ClusterRole \`haulout-metrics-reader\` of the
+  chart to Prometheus' ServiceAccount, if it has no such permission yet. A yes is remembered for a minute, a no for ten
+  seconds. While the API server cannot be asked, nobody is let in (503).
+
+## All metrics
 
 | metric | type | says |
 |---|---|---|

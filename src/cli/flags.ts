@@ -11,6 +11,13 @@ export interface HttpAddress {
   readonly port: number;
 }
 
+/** /metrics over TLS, for those whom the API server lets read it. */
+export interface SecureMetricsOptions {
+  readonly address: HttpAddress;
+  /** Holds tls.crt and tls.key. Unset: a self-made certificate. */
+  readonly certDir: string | undefined;
+}
+
 /** The settings of `haulout run`, checked. */
 export interface RunOptions {
   /** Unset: $KUBECONFIG, then the service account of the pod, then ~/.kube/config. */
@@ -26,6 +33,8 @@ export interface RunOptions {
   readonly permitted: Permissions;
   readonly logLevel: LogLevel;
   readonly httpAddress: HttpAddress;
+  /** Unset: /metrics is on `httpAddress`, for everybody. */
+  readonly secureMetrics: SecureMetricsOptions | undefined;
   readonly leaderElect: boolean;
   readonly leaseName: string;
   /** The pod that the process runs in; undefined outside of a cluster. */
@@ -73,6 +82,21 @@ const flags = [
     help: '/healthz, /readyz and /metrics; port 0 picks one and logs it (default 0.0.0.0:8080)',
   },
   {
+    name: 'metrics-secure',
+    value: undefined,
+    help: '/metrics over TLS instead, for tokens that may get the URL /metrics (default false)',
+  },
+  {
+    name: 'metrics-address',
+    value: 'HOST:PORT',
+    help: 'where that is; port 0 picks one and logs it (default 0.0.0.0:8443)',
+  },
+  {
+    name: 'metrics-cert-dir',
+    value: 'DIR',
+    help: 'tls.crt and tls.key for it, read again when they change (default a self-made certificate)',
+  },
+  {
     name: 'leader-elect',
     value: undefined,
     help: 'work only while holding the Lease (default true; --leader-elect=false)',
@@ -118,7 +142,8 @@ export function parseRunOptions(args: readonly string[], surroundings: Surroundi
       deploymentRestart: toggle(given, 'allow-deployment-restart', true),
     },
     logLevel: logLevel(given),
-    httpAddress: httpAddress(given),
+    httpAddress: address(given, 'http-address', '0.0.0.0:8080'),
+    secureMetrics: secureMetrics(given),
     leaderElect: toggle(given, 'leader-elect', true),
     leaseName: name(given, 'lease-name', 'haulout', dnsSubdomain, 253),
     pod: ownPod(filled(env['POD_NAMESPACE']), filled(env['POD_NAME'])),
@@ -186,12 +211,23 @@ function logLevel(given: Given): LogLevel {
   return level;
 }
 
-function httpAddress(given: Given): HttpAddress {
-  const value = given.get('http-address') ?? '0.0.0.0:8080';
+function secureMetrics(given: Given): SecureMetricsOptions | undefined {
+  if (toggle(given, 'metrics-secure', false))
+    return {
+      address: address(given, 'metrics-address', '0.0.0.0:8443'),
+      certDir: text(given, 'metrics-cert-dir', undefined),
+    };
+  for (const flag of ['metrics-address', 'metrics-cert-dir'] as const)
+    if (given.has(flag)) throw new UsageError(`--${flag} is for --metrics-secure: add that, or leave it out`);
+  return undefined;
+}
+
+function address(given: Given, flag: 'http-address' | 'metrics-address', otherwise: string): HttpAddress {
+  const value = given.get(flag) ?? otherwise;
   const parts = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]]*)):(\d{1,5})$/.exec(value);
   const port = Number(parts?.[3]);
   if (parts === null || port > 65_535) {
-    throw wrong('http-address', value, 'HOST:PORT, for example 127.0.0.1:8080, [::]:8080 or 127.0.0.1:0');
+    throw wrong(flag, value, 'HOST:PORT, for example 127.0.0.1:8080, [::]:8080 or 127.0.0.1:0');
   }
   // ':8080' is how many tools write "every address".
   return { host: parts[1] ?? (parts[2] === '' ? '0.0.0.0' : (parts[2] ?? '0.0.0.0')), port };

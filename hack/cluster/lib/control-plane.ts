@@ -2,7 +2,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { type Authority, createAuthority, createCertificate, createSigningKeys } from './certificates.ts';
+import {
+  type Authority,
+  createAuthority,
+  createCertificate,
+  createSigningKeys,
+} from '../../../src/runtime/certificates.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { MADE_FOR, type Purpose } from './made-for.ts';
 import { configDirectory } from './paths.ts';

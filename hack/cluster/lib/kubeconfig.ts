@@ -2,7 +2,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { stringify } from 'yaml';
-import type { Certificate } from './certificates.ts';
+import type { Certificate } from '../../../src/runtime/certificates.ts';
 
 export interface KubeconfigContent {
   readonly server: string;

@@ -32,6 +32,9 @@ const ALLOWED_WRITES = new Set([
   'create leases',
   'update leases',
   'patch leases',
+  // Only with --metrics-secure, and its permissions.
+  'create tokenreviews',
+  'create subjectaccessreviews',
 ]);
 const READS = new Set(['get', 'list', 'watch']);
 

@@ -14,7 +14,7 @@ import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { createAuthority, createCertificate } from '../../../hack/cluster/lib/certificates.ts';
+import { createAuthority, createCertificate } from '../../../src/runtime/certificates.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
 
 /** `before`: the write never reaches the API server. `after`: it is carried out, and its answer never arrives. */

@@ -1,7 +1,7 @@
 /** An admission webhook that has a say in evictions, as KubeVirt's does. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createAuthority, createCertificate } from '../../../hack/cluster/lib/certificates.ts';
+import { createAuthority, createCertificate } from '../../../src/runtime/certificates.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
 import { clusterKind } from '../../../hack/cluster/lib/which-cluster.ts';
 import type { Api } from './api.ts';

@@ -20,6 +20,7 @@ test('without flags everything has the default that the help names', () => {
     permitted: { podDeletion: true, deploymentRestart: true },
     logLevel: 'info',
     httpAddress: { host: '0.0.0.0', port: 8080 },
+    secureMetrics: undefined,
     leaderElect: true,
     leaseName: 'haulout',
     pod: undefined,
@@ -63,6 +64,23 @@ test('--allow-pod-deletion=false and --allow-deployment-restart=false each forbi
     podDeletion: true,
     deploymentRestart: false,
   });
+});
+
+test('--metrics-secure takes an address and a certificate, which are of no use without it', () => {
+  expect(parse(['--metrics-secure']).secureMetrics).toEqual({
+    address: { host: '0.0.0.0', port: 8443 },
+    certDir: undefined,
+  });
+  expect(
+    parse(['--metrics-secure', '--metrics-address=:9', '--metrics-cert-dir=/tls']).secureMetrics,
+  ).toEqual({
+    address: { host: '0.0.0.0', port: 9 },
+    certDir: '/tls',
+  });
+  expect(parse(['--metrics-secure=false']).secureMetrics).toBeUndefined();
+  expect(() => parse(['--metrics-cert-dir=/tls'])).toThrow(
+    new UsageError('--metrics-cert-dir is for --metrics-secure: add that, or leave it out'),
+  );
 });
 
 test('takes namespace and identity from the pod, and the flags win', () => {

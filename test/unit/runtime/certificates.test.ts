@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer } from 'node:tls';
 import { expect, test } from '@jest/globals';
-import { createAuthority, createCertificate } from '../../../../hack/cluster/lib/certificates.ts';
+import { createAuthority, createCertificate } from '../../../src/runtime/certificates.ts';
 
 test('a leaf is signed by its authority and names its user, groups and addresses', () => {
   const authority = createAuthority('test-ca');

@@ -1,6 +1,6 @@
 /**
- * X.509 certificates for loopback, made with Node's own crypto: no openssl needed where the cluster runs.
- * Only what a test cluster needs: ECDSA P-256, SHA-256, one CA and leaves below it, valid for ten years.
+ * X.509 certificates, made with Node's own crypto, as there is no openssl where the operator runs: for a metrics endpoint
+ * that was given none, and for test clusters. ECDSA P-256, SHA-256, one CA and leaves below it, valid for ten years.
  */
 import {
   createHash,
