@@ -5,7 +5,7 @@ KUBECONFIG ?= .cluster/kubeconfig
 INSTALLED := node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench bundle image run cluster cluster-down generate format clean install check-tools
+.PHONY: help demo test bench e2e-kubelet bundle image run cluster cluster-down generate format clean install check-tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ cluster: install ## start a real control plane with 4 fake nodes (or kind: CLUST
 
 cluster-down: install ## stop it
 	@$(NODE) hack/cluster/down.ts
+
+e2e-kubelet: install ## the image on real kubelets: needs root on Debian (part of make test)
+	@$(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning node_modules/jest/bin/jest.js --config test/e2e-kubelet/jest.config.mjs
 
 bundle: install ## the operator in one file, dist/haulout.mjs
 	@$(NODE) hack/bundle.ts

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buildBundle, type Bundle } from '../bundle/build.ts';
 import { versionOf } from '../bundle/slim.ts';
 import { repositoryRoot } from '../cluster/lib/paths.ts';
-import type { Architecture } from './arch.ts';
+import { ARCHITECTURES, type Architecture } from './arch.ts';
 import { Buildah } from './buildah.ts';
 import { type DebianPackage, downloadPackages } from './debian.ts';
 import { type NodeBinary, nodeBinary } from './node-binary.ts';
@@ -69,7 +69,8 @@ export async function buildImage(
       writeImageSbom(sbom, { version, arch, bundle, node, debian, created });
       sboms.push(sbom);
     }
-    const archive = join(dist, 'haulout-image.oci.tar');
+    const some = architectures.length < ARCHITECTURES.length ? `-${architectures.join('-')}` : '';
+    const archive = join(dist, `haulout-image${some}.oci.tar`);
     const digest = await buildah.archive(name, images, archive);
     return { name, archive, digest, sboms };
   } finally {

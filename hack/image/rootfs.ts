@@ -1,6 +1,15 @@
 /** The root of the base image: Node.js, its libraries, certificates and time zones. No shell, nothing that installs. */
-import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { chmodSync, copyFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Architecture, LOADERS } from './arch.ts';
 import type { DebianPackage } from './debian.ts';

@@ -56,6 +56,16 @@ export const steps: readonly Step[] = [
     needsCluster: true,
     isLive: true,
   },
+  {
+    name: 'kubelet',
+    title: 'the image on real kubelets',
+    args: [...jest, '--config', 'test/e2e-kubelet/jest.config.mjs'],
+    limitSeconds: 1_800,
+    isJest: true,
+    // It starts one of its own, but last: its figures are those of an operator that has the machine to itself.
+    needsCluster: true,
+    isLive: true,
+  },
 ];
 
 /** The steps that `only` names (comma-separated; all when empty). Throws when it names one that does not exist. */

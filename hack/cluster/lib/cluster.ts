@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Binaries, ControlPlaneSettings, Ports } from './control-plane.ts';
 import { withLock } from './lock.ts';
 import { clusterDirectory } from './paths.ts';
+import type { Purpose } from './made-for.ts';
 import { freePorts } from './ports.ts';
 import { Cluster, discard, type StartOptions } from './running-cluster.ts';
 import { CLUSTER_TOOLS, ensureTools, VOLUME_TOOLS } from './tools.ts';
@@ -25,6 +26,8 @@ export interface ClusterOptions extends StartOptions {
   readonly apiServerFlags?: readonly string[];
   /** Volumes are attached and detached by the real controllers and drivers of ours; not played unless given. */
   readonly volumes?: VolumesOptions;
+  /** Real nodes will be beside the fake ones: these get the label and a taint, and others are left alone. */
+  readonly madeFor?: Purpose;
 }
 
 const RECORDS = ['audit.log', 'logs'];
@@ -85,6 +88,7 @@ async function startAnew(
       nodeMonitorGraceSeconds: options.nodeMonitorGraceSeconds ?? 8,
       apiServerFlags: options.apiServerFlags ?? [],
       ...(options.volumes ? { volumes: options.volumes } : {}),
+      ...(options.madeFor === undefined ? {} : { madeFor: options.madeFor }),
     };
     const cluster = new Cluster(settings);
     try {

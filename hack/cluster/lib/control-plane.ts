@@ -35,6 +35,8 @@ export interface ControlPlaneSettings {
   readonly apiServerFlags: readonly string[];
   /** Where volumes are attached and detached. */
   readonly volumes?: VolumesSetup;
+  /** Where real nodes are beside the fake ones: only those with this value of the label are played. */
+  readonly madeFor?: Purpose;
 }
 
 const SERVICE_CIDR = '10.96.0.0/16';
@@ -247,9 +249,10 @@ export function fakeNodes(settings: FakeNodesSettings): ProcessSpec[] {
 
 /** All that goes on beside etcd and the API server. */
 export function followers(settings: ControlPlaneSettings): ProcessSpec[] {
-  const { dir, binaries, volumes } = settings;
+  const { dir, binaries, volumes, madeFor } = settings;
   const players: FakeNodesSettings = {
     kwok: binaries.kwok,
+    ...(madeFor === undefined ? {} : { madeFor }),
     kwokKubeconfig: kubeconfigOf(dir, 'kwok'),
     kubeletsKubeconfig: kubeconfigOf(dir, 'kubelets'),
     ...(volumes ? { kwokConfig: kwokConfigOf(dir), volumes: kubeletsPart(volumes) } : {}),

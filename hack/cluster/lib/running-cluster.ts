@@ -81,7 +81,7 @@ export class Cluster {
   /** Adds fake nodes by name and waits until they are Ready. */
   async addNodes(names: readonly string[], capacity: Partial<NodeCapacity> = {}): Promise<void> {
     await this.withClient(async (client) => {
-      await createNodes(client, names, capacity);
+      await createNodes(client, names, capacity, this.#settings.madeFor);
       await waitForNodes(client, names, READY_MS);
     });
   }
@@ -151,10 +151,10 @@ export class Cluster {
     log(`API server ready after ${since()}: ${this.server}`);
     for (const spec of followers(this.#settings)) this.#processes.start(spec);
     const names = workerNames(nodes);
-    const { volumes } = this.#settings;
+    const { volumes, madeFor } = this.#settings;
     await this.withClient(async (client) => {
       if (volumes) await createVolumeObjects(client, volumes);
-      await createNodes(client, names, options.nodeCapacity);
+      await createNodes(client, names, options.nodeCapacity, madeFor);
       await Promise.all([
         waitForNodes(client, names, READY_MS, signal),
         waitForDefaultServiceAccount(client, READY_MS, signal),

@@ -76,6 +76,7 @@ const TOOLS = {
   volsim: { module: 'volsim', package: '.', isOwn: true },
   health: { module: 'health', package: '.', isOwn: true },
   actionlint: { module: 'actionlint', package: 'github.com/rhysd/actionlint/cmd/actionlint' },
+  pause: { module: 'pause', package: '.', isOwn: true },
 } as const satisfies Record<string, Tool>;
 
 export type ToolName = keyof typeof TOOLS;

@@ -1,0 +1,3 @@
+module haulout.dev/hack/cluster/tools/pause
+
+go 1.26.0
