@@ -77,7 +77,7 @@ export function markdown({ machine, kubernetes, haulout, took, rows }: Report): 
       ),
     ),
     '',
-    "The operator's process. The event loop is measured by a timer of 10 ms, which an idle loop shows as 10 ms:",
+    "The operator's process. The event loop is measured by a timer of 25 ms, which an idle loop shows as 25 ms:",
     '',
     ...table(
       ['work', 'RSS before', 'peak', 'after', 'CPU', 'event loop p99', 'longest'],

@@ -8,6 +8,12 @@ const quickBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5
 // Of these there are as many as objects that somebody made; pods would be too many, and each a new series.
 const ofMaintenance = ['maintenance', 'node'] as const;
 
+/**
+ * The lag of the event loop is measured by a timer, and an idle loop shows as its period. With the 10 ms that are usual it
+ * is by far the most of what an idle operator does: 0.4 % of a core, against less than 0.1 % for all else.
+ */
+const eventLoopTimerMs = 25;
+
 /** Everything that haulout measures. The help texts say what each of them means. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -18,7 +24,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
  */
 export function createMetrics(version: string) {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopTimerMs });
   const registers = [registry];
 
   const metrics = {
