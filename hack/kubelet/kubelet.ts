@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { createCertificate } from '../cluster/lib/certificates.ts';
+import { createCertificate } from '../../src/runtime/certificates.ts';
 import { writeKubeconfig } from '../cluster/lib/kubeconfig.ts';
 import type { ProcessSpec } from '../cluster/lib/processes.ts';
 import type { NodeCgroup } from './cgroups.ts';
