@@ -40,6 +40,7 @@ const timeoutMs = 5_000;
 interface Memory {
   readonly verdict: Promise<Verdict>;
   until: number;
+  isAllowed: boolean;
 }
 
 /** Who may read /metrics: whom the API server knows by the bearer token, and lets GET the non-resource URL /metrics. */
@@ -60,15 +61,22 @@ export class MetricsAccess {
     const key = createHash('sha256').update(token).digest('base64');
     const known = this.#remembered.get(key);
     if (known && this.#options.clock.monotonic() < known.until) return known.verdict;
-    if (this.#asking >= mostAtOnce) return 'unknown';
-    const memory: Memory = { verdict: this.#ask(token), until: Number.POSITIVE_INFINITY };
+    // Who may read goes on reading while strangers try.
+    const wasAllowed = known?.isAllowed ?? false;
+    if (this.#asking >= mostAtOnce && !wasAllowed) return 'unknown';
+    const until = Number.POSITIVE_INFINITY;
+    const memory: Memory = { verdict: this.#ask(token), until, isAllowed: wasAllowed };
     this.#remember(key, memory);
     const verdict = await memory.verdict;
-    if (verdict === 'unknown') this.#remembered.delete(key);
-    else
-      memory.until =
-        this.#options.clock.monotonic() +
-        (verdict === 'allowed' ? rememberedMs.allowed : rememberedMs.refused);
+    if (verdict === 'unknown') {
+      // Asked about again at once; who was allowed keeps the precedence, and no more.
+      if (memory.isAllowed) memory.until = 0;
+      else this.#remembered.delete(key);
+      return verdict;
+    }
+    memory.isAllowed = verdict === 'allowed';
+    memory.until =
+      this.#options.clock.monotonic() + (memory.isAllowed ? rememberedMs.allowed : rememberedMs.refused);
     return verdict;
   }
 
@@ -115,12 +123,16 @@ export class MetricsAccess {
     return 'unknown';
   }
 
-  /** The oldest goes first: one that is asked for again is asked about again, and no more. */
+  /** Where there are too many, the oldest goes that is not allowed: one that is forgotten is asked about again. */
   #remember(key: string, memory: Memory): void {
     this.#remembered.delete(key);
     this.#remembered.set(key, memory);
-    const [oldest] = this.#remembered.keys();
-    if (this.#remembered.size > mostRemembered && oldest !== undefined) this.#remembered.delete(oldest);
+    if (this.#remembered.size <= mostRemembered) return;
+    for (const [oldest, { isAllowed }] of this.#remembered) {
+      if (isAllowed) continue;
+      this.#remembered.delete(oldest);
+      return;
+    }
   }
 }
 

@@ -90,3 +90,17 @@ test('many who ask at once with one token are one question, and with invented on
   expect(verdicts.filter((verdict) => verdict === 'unknown')).toHaveLength(42);
   expect(client.requests).toHaveLength(10);
 });
+
+test('who was allowed goes on reading while strangers try, however many', async () => {
+  const { access, client, clock } = setup();
+  expect(await access.check('Bearer good')).toBe('allowed');
+  for (let stranger = 0; stranger < 1_100; stranger++) await access.check(`Bearer x${stranger}`);
+  const asked = client.requests.length;
+  expect(await access.check('Bearer good')).toBe('allowed');
+  expect(client.requests).toHaveLength(asked);
+
+  await clock.advance(60_000);
+  const crowd = Array.from({ length: 50 }, async (_, i) => access.check(`Bearer y${i}`));
+  expect(await access.check('Bearer good')).toBe('allowed');
+  await Promise.all(crowd);
+});
