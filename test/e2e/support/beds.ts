@@ -7,6 +7,7 @@ import { clusterDirectory } from '../../../hack/cluster/lib/paths.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
 import type { VolumesOptions } from '../../../hack/cluster/lib/volumes/options.ts';
 import { installChart, operatorKubeconfig } from './install.ts';
+import { recordUse } from './rbac.ts';
 import { type BedFiles, TestBed } from './test-bed.ts';
 import { CLUSTER_VARIABLE, STATE_VARIABLE } from './variables.ts';
 
@@ -25,7 +26,7 @@ export interface OwnBedOptions {
  * file with import.meta.filename; usable inside tests and in hooks that come later. Tests may run concurrently.
  */
 export function sharedTestBed(file: string): TestBed {
-  return hooked(async () => {
+  return hooked(file, async () => {
     const state = process.env[STATE_VARIABLE];
     if (state === undefined) throw new Error('run the tests with --config test/e2e/jest.config.mjs');
     return new TestBed(prefixOf(file), as<BedFiles>(JSON.parse(readFileSync(state, 'utf8'))));
@@ -35,7 +36,7 @@ export function sharedTestBed(file: string): TestBed {
 /** A cluster of the file's own, ready in some ten seconds, without an operator: tests start theirs. */
 export function ownTestBed(file: string, options: OwnBedOptions = {}): TestBed {
   let cluster: Cluster | undefined;
-  const bed = hooked(async () => {
+  const bed = hooked(file, async () => {
     const name = basename(file, '.test.ts');
     const { nodes = 0, nodeMonitorGraceSeconds, volumes } = options;
     cluster = await startCluster({
@@ -68,7 +69,7 @@ function checkVolumes(cluster: Cluster | undefined): void {
 const HOOK_MS = 120_000;
 
 /** A stand-in that becomes the bed once it is there, so that files can name it at their top. */
-function hooked(open: () => Promise<TestBed>): TestBed {
+function hooked(file: string, open: () => Promise<TestBed>): TestBed {
   let bed: TestBed | undefined;
   beforeAll(async () => {
     bed = await open();
@@ -79,6 +80,7 @@ function hooked(open: () => Promise<TestBed>): TestBed {
       await bed?.cleanUp();
     } finally {
       bed?.checkAuditLog();
+      if (bed?.isForeign === false) recordUse(file, bed.audit.entries());
     }
   }, HOOK_MS);
   return new Proxy(as<TestBed>({}), {

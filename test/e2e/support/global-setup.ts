@@ -17,6 +17,7 @@ import { type ClusterKind, clusterKind } from '../../../hack/cluster/lib/which-c
 import { eventually } from './eventually.ts';
 import { type ClusterFiles, installChart, operatorKubeconfig } from './install.ts';
 import { OperatorProcess } from './operator-process.ts';
+import { forgetUse } from './rbac.ts';
 import { shared } from './shared.ts';
 import type { BedFiles } from './test-bed.ts';
 import { CLUSTER_VARIABLE, STATE_VARIABLE } from './variables.ts';
@@ -66,6 +67,8 @@ async function start(): Promise<void> {
   const state = join(cluster.dir, 'e2e.json');
   writeFileSync(state, JSON.stringify(files, undefined, 2));
   process.env[STATE_VARIABLE] = state;
+  forgetUse(state);
+  if (kind === 'own') shared.rules = { state, kubeconfig: cluster.kubeconfig };
 }
 
 /** The one that runs there already, of whatever kind, or a new one. */

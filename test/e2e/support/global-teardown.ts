@@ -1,8 +1,14 @@
 /** Once after all test files. An operator that does not end in an orderly way fails the run. */
+import { checkRules } from './rbac.ts';
 import { shared } from './shared.ts';
 
-export default async function tearDown(): Promise<void> {
-  const { operator, startedCluster, moveOut } = shared;
+/** What of jest's configuration counts here. */
+interface GlobalConfig {
+  readonly testNamePattern?: string;
+}
+
+export default async function tearDown({ testNamePattern }: GlobalConfig): Promise<void> {
+  const { operator, startedCluster, moveOut, rules } = shared;
   try {
     if (operator) {
       const wasRunning = operator.isRunning;
@@ -12,6 +18,10 @@ export default async function tearDown(): Promise<void> {
       if (code !== 0)
         throw new Error(`the operator ended with exit code ${code}, signal ${signal}\n${operator.tail()}`);
     }
+    if (rules)
+      await checkRules(rules.state, rules.kubeconfig, Boolean(testNamePattern), (line) =>
+        process.stdout.write(`${line}\n`),
+      );
   } finally {
     await moveOut?.();
     await startedCluster?.stop();

@@ -6,6 +6,8 @@ interface Shared {
   /** Only where the set-up has started it; a cluster that ran before goes on. */
   startedCluster?: Cluster;
   operator?: OperatorProcess;
+  /** Where there is an audit log to compare the chart's rules with. */
+  rules?: { readonly state: string; readonly kubeconfig: string };
   /** Takes away what was made on a cluster that is not ours. */
   moveOut?: () => Promise<void>;
 }
