@@ -112,7 +112,9 @@ interface Parts {
 }
 
 function writeImageSbom(file: string, { version, arch, bundle, node, debian, created }: Parts): void {
-  const release = /^VERSION_ID="?([^"\n]+)/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? '';
+  const about = readFileSync('/etc/os-release', 'utf8');
+  const field = (name: string): string => new RegExp(`^${name}="?([^"\n]+)`, 'm').exec(about)?.[1] ?? '';
+  const release = { id: field('ID'), version: field('VERSION_ID') };
   const components: Component[] = [
     ...npmComponents(bundle),
     {

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -42,6 +43,11 @@ export async function assembleRoot(
   rmSync(root, { recursive: true, force: true });
   mkdirSync(root, { recursive: true });
   for (const { file } of debian) await run('dpkg-deb', ['--extract', file, root]);
+  // Newer releases have everything below /usr, and the links to it in a package that is not needed otherwise.
+  for (const name of ['lib', 'lib64']) {
+    if (!existsSync(join(root, name)) && existsSync(join(root, 'usr', name)))
+      symlinkSync(join('usr', name), join(root, name));
+  }
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);

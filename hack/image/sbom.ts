@@ -89,6 +89,13 @@ export function npmPurl(name: string, version: string): string {
   return `pkg:npm/${name.replace(/^@/, '%40')}@${encodeURIComponent(version)}`;
 }
 
-export function debianPurl(name: string, version: string, architecture: string, release: string): string {
-  return `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}&distro=debian-${release}`;
+/** `release`: where the package is from, such as Debian 12. */
+export function debianPurl(
+  name: string,
+  version: string,
+  architecture: string,
+  release: { readonly id: string; readonly version: string },
+): string {
+  const qualifiers = `arch=${architecture}&distro=${release.id}-${release.version}`;
+  return `pkg:deb/${release.id}/${encodeURIComponent(name)}@${encodeURIComponent(version)}?${qualifiers}`;
 }

@@ -48,7 +48,9 @@ export async function installPackages(log: (line: string) => void): Promise<void
   log(`installing ${packages.join(', ')} ...`);
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
   await run('apt-get', ['-q', 'update'], { env });
-  await run('apt-get', ['-q', 'install', '--yes', '--no-install-recommends', ...packages], { env });
+  // Never at the price of what is installed: Docker's own packages of containerd stand against Debian's.
+  const options = ['--yes', '--no-install-recommends', '--no-remove'];
+  await run('apt-get', ['-q', 'install', ...options, ...packages], { env });
   if (missing().length > 0) throw new Error(`installed, and still missing: ${missing().join(', ')}`);
 }
 

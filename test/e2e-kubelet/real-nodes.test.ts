@@ -1,4 +1,5 @@
 /** The image, installed with the chart as users install it, on real kubelets: what fake nodes cannot show. */
+import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { MADE_FOR } from '../../hack/cluster/lib/made-for.ts';
@@ -35,6 +36,11 @@ test('it starts quickly, and costs little while there is nothing to do', async (
   const real = here();
   const leader = await real.leader();
   const figures = await Promise.all((await real.operatorPods()).map(async (pod) => figuresOf(real, pod)));
+  const memoryGb = (totalmem() / 2 ** 30).toFixed(0);
+  const load = loadavg()[0]?.toFixed(1);
+  print(
+    `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores, ${memoryGb} GiB, load average ${load}:`,
+  );
   for (const one of figures) {
     print(
       `${one.pod === leader ? 'leader' : 'standby'}: listens ${one.listens.toFixed(2)} s after its process began, in sync` +

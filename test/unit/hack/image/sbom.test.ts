@@ -20,6 +20,7 @@ const subject = {
   purl: npmPurl('haulout', '1.0.0'),
   purpose: 'APPLICATION',
 } as const;
+const bookworm = { id: 'debian', version: '12' };
 const npm = (name: string, version: string): Component => ({
   name,
   version,
@@ -31,7 +32,7 @@ const documentOf = (...components: Component[]): Document => as<Document>(spdx(s
 
 test('package URLs are encoded as their specification asks', () => {
   expect(npmPurl('@so-ric/colorspace', '1.1.6')).toBe('pkg:npm/%40so-ric/colorspace@1.1.6');
-  expect(debianPurl('libstdc++6', '12.2.0-14+deb12u1', 'arm64', '12')).toBe(
+  expect(debianPurl('libstdc++6', '12.2.0-14+deb12u1', 'arm64', bookworm)).toBe(
     'pkg:deb/debian/libstdc%2B%2B6@12.2.0-14%2Bdeb12u1?arch=arm64&distro=debian-12',
   );
 });
@@ -54,7 +55,7 @@ test('identifiers are valid and unique, also where a package is there twice', ()
   const libraries = ['libc6', 'libstdc++6'].map((name) => ({
     name,
     version: '1+b1',
-    purl: debianPurl(name, '1+b1', 'amd64', '12'),
+    purl: debianPurl(name, '1+b1', 'amd64', bookworm),
   }));
   const ids = documentOf(npm('a', '1.0.0'), npm('a', '2.0.0'), ...libraries).packages.map(
     ({ SPDXID }) => SPDXID,
