@@ -57,6 +57,14 @@ export function slowDetach(pod: string | undefined, volumes: readonly string[]):
   };
 }
 
+/** The same while `pod` is still here, although its grace period is over. */
+export function slowStop(pod: string, volumes: readonly string[]): Obstacle {
+  return {
+    cause: 'VolumeDetach',
+    message: `it leaves when pod ${pod} has stopped and its ${volumes.join(', ')} is detached from the node, which takes long`,
+  };
+}
+
 /** The obstacle that an answer of the eviction API (or of a deletion) stands for. */
 export function obstacleOf(refusal: Refusal): Obstacle {
   switch (refusal.kind) {

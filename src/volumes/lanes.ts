@@ -1,6 +1,6 @@
 import type { MovingVolume } from '../api/types.generated.ts';
 import type { Candidate, EvictionPlan } from '../drain/evictions.ts';
-import { type Obstacle, slowDetach, unknownVolumes } from '../drain/obstacles.ts';
+import { type Obstacle, slowDetach, slowStop, unknownVolumes } from '../drain/obstacles.ts';
 import type { Pod } from '../kube/types.ts';
 import { compareText } from '../runtime/compare.ts';
 import {
@@ -130,10 +130,8 @@ class Lanes {
       );
       return orphan && slowDetach(undefined, [orphan.persistentVolume]);
     }
-    return slowDetach(
-      podKey(slow.pod),
-      slow.volumes.map(({ persistentVolume }) => persistentVolume),
-    );
+    const names = slow.volumes.map(({ persistentVolume }) => persistentVolume);
+    return slow.phase === 'Leaving' ? slowStop(podKey(slow.pod), names) : slowDetach(podKey(slow.pod), names);
   }
 
   #takenPlaces(): Map<string, number> {

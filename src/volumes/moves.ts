@@ -131,9 +131,13 @@ function isAwaitedElsewhere(move: VolumeMove, volume: MovingVolume, { facts, nod
 // What is usual, with a kubelet that reports every 10 s and a provider with a queue.
 const slowDetachMs = 30_000;
 
-/** Wall-clock milliseconds from which it is said that others wait for the detaching; `undefined`: nothing is detached. */
+/**
+ * Wall-clock milliseconds from which it is said that others wait for the detaching, or for the pod that has not stopped
+ * after its grace period; `undefined`: neither is due.
+ */
 export function slowAt({ phase, since }: VolumeMove): number | undefined {
-  return phase === 'Detaching' && since !== undefined ? Date.parse(since) + slowDetachMs : undefined;
+  const isDue = phase === 'Detaching' || phase === 'Leaving';
+  return isDue && since !== undefined ? Date.parse(since) + slowDetachMs : undefined;
 }
 
 /** The same of an attachment that no move is about. */

@@ -170,12 +170,14 @@ describe('budgets', () => {
 
 test('that a detach takes long is said by those who wait for it', () => {
   const left = pod('gone');
-  const slow = (since: string) => ({
-    moves: [{ ...beginMove(left, [volume('x')]), phase: 'Detaching' as const, since }],
+  const slow = (since: string, phase: 'Detaching' | 'Leaving' = 'Detaching') => ({
+    moves: [{ ...beginMove(left, [volume('x')]), phase, since }],
   });
   const scene = { pods: [a, c], volumes: one };
   expect(paced({ ...scene, input: slow(at(-29)) }).obstacles).toEqual({});
   expect(paced({ ...scene, input: slow(at(-30)) }).obstacles).toEqual({ 'uid-a': 'VolumeDetach' });
+  expect(paced({ ...scene, input: slow(at(-29), 'Leaving') }).obstacles).toEqual({});
+  expect(paced({ ...scene, input: slow(at(-30), 'Leaving') }).obstacles).toEqual({ 'uid-a': 'VolumeDetach' });
 });
 
 test('a pod whose volumes are not known is not asked; a failed look is said', () => {
