@@ -1,5 +1,6 @@
 import type { Blocker } from '../api/types.generated.ts';
 import type { SaidCondition } from './conditions.ts';
+import { isSystemCritical } from './order.ts';
 import { type PodView, type WhyAbandoned, podName } from './pods.ts';
 import type { DrainFacts } from './status.ts';
 import { stillAttached } from './volume-words.ts';
@@ -83,5 +84,12 @@ function shortened(groups: readonly (readonly Blocker[])[]): readonly (readonly 
 export function left({ view, gone }: DrainFacts): string {
   const remaining = view.remaining.length;
   const terminating = view.terminating > 0 ? `, ${view.terminating} of them terminating` : '';
-  return `${gone} of ${count(gone + remaining, 'pod')} gone, ${remaining} left${terminating}`;
+  return `${gone} of ${count(gone + remaining, 'pod')} gone, ${remaining} left${terminating}${lastOnes(view)}`;
+}
+
+/** They are no blockers, but it is them that the others hold up. */
+function lastOnes({ remaining }: PodView): string {
+  const critical = remaining.filter(isSystemCritical);
+  if (critical.length === 0 || critical.length === remaining.length) return '';
+  return `, ${critical.length} system-critical only after the others`;
 }

@@ -45,6 +45,16 @@ describe('system-critical pods', () => {
     expect(namesOf(draining(pods, spec).settle().posts)).toEqual(expected);
   });
 
+  test('are said to wait as long as they do', () => {
+    const stage = draining([pod('dns', critical), pod('web')]);
+    const said = () => stage.status().conditions?.find(({ type }) => type === 'Ready')?.message;
+    stage.settle();
+    expect(said()).toBe('0 of 2 pods gone, 2 left, 1 system-critical only after the others');
+    stage.pods = [pod('dns', critical)];
+    stage.settle();
+    expect(said()).toBe('1 of 2 pods gone, 1 left');
+  });
+
   test('do not wait for a pod that is not waited for any more', () => {
     const stage = draining([pod('dns', critical), pod('web', { deletionTimestamp: at(-60) })], {
       drain: { skipWaitForDeleteTimeoutSeconds: 30 },
