@@ -68,7 +68,7 @@ async function start(): Promise<void> {
   writeFileSync(state, JSON.stringify(files, undefined, 2));
   process.env[STATE_VARIABLE] = state;
   forgetUse(state);
-  if (kind === 'own') shared.rules = { state, kubeconfig: cluster.kubeconfig };
+  if (kind === 'own') shared.rules = { state, helm: join(cluster.binDir, 'helm') };
 }
 
 /** The one that runs there already, of whatever kind, or a new one. */

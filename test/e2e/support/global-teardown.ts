@@ -19,7 +19,7 @@ export default async function tearDown({ testNamePattern }: GlobalConfig): Promi
         throw new Error(`the operator ended with exit code ${code}, signal ${signal}\n${operator.tail()}`);
     }
     if (rules)
-      await checkRules(rules.state, rules.kubeconfig, Boolean(testNamePattern), (line) =>
+      await checkRules(rules.state, rules.helm, Boolean(testNamePattern), (line) =>
         process.stdout.write(`${line}\n`),
       );
   } finally {

@@ -4,12 +4,20 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
 import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
-import { Api } from './api.ts';
 import type { AuditEntry } from './audit.ts';
 import { OPERATOR_NAMESPACE } from './install.ts';
+import { runProgram } from './kubectl.ts';
 import { STATE_VARIABLE } from './variables.ts';
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly rules?: readonly Rule[];
+  readonly roleRef?: { readonly kind: string; readonly name: string };
+}
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -21,10 +29,6 @@ interface Rule {
 const usesBed = /\b(?:shared|own)TestBed\(/;
 const testFiles = join(repositoryRoot, 'test', 'e2e');
 const OPERATOR = `system:serviceaccount:${OPERATOR_NAMESPACE}:haulout`;
-/** Of the Job before the release is uninstalled; its Role comes and goes with it. */
-const releaseRules: readonly Rule[] = [
-  { apiGroups: ['apps'], resources: ['deployments/scale'], verbs: ['get', 'patch'] },
-];
 
 /** `verb group/resource`, each once. */
 export function permissionsOf(rules: readonly Rule[]): Set<string> {
@@ -55,10 +59,9 @@ export function compareRules(
   used: ReadonlySet<string>,
   isWhole: boolean,
 ): string[] {
-  const release = permissionsOf(releaseRules);
   return [
     ...[...used]
-      .filter((each) => !granted.has(each) && !release.has(each))
+      .filter((each) => !granted.has(each))
       .map((each) => `used, and not in the rules of the chart: ${each}`),
     ...[...granted]
       .filter((each) => isWhole && !used.has(each))
@@ -83,7 +86,7 @@ export function recordUse(file: string, entries: readonly AuditEntry[]): void {
 /** Throws with the differences. `filtered`: single tests were chosen by their names. */
 export async function checkRules(
   state: string,
-  kubeconfig: string,
+  helm: string,
   filtered: boolean,
   say: (line: string) => void,
 ): Promise<void> {
@@ -97,25 +100,25 @@ export async function checkRules(
       as<string[]>(JSON.parse(readFileSync(join(useDirectory(state), file), 'utf8'))),
     ),
   );
-  const differences = compareRules(await grantedPermissions(kubeconfig), used, isWhole);
+  const differences = compareRules(await grantedPermissions(helm), used, isWhole);
   if (differences.length > 0) throw new Error(`RBAC and the audit log differ:\n${differences.join('\n')}`);
   const whether = isWhole ? '' : '; whether all of them are needed is not checked, as not all tests have run';
   say(`RBAC: all ${used.size} permissions that were used are in the rules of the chart${whether}`);
 }
 
-async function grantedPermissions(kubeconfig: string): Promise<Set<string>> {
-  const api = new Api(kubeconfig);
-  const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  try {
-    const roles = await Promise.all(
-      [`${rbac}/clusterroles/haulout`, `${rbac}/namespaces/${OPERATOR_NAMESPACE}/roles/haulout`].map(
-        async (path) => api.get<{ rules: readonly Rule[] }>(path),
-      ),
-    );
-    return permissionsOf(roles.flatMap(({ rules }) => rules));
-  } finally {
-    await api.close();
-  }
+/** All that the chart ever grants to the operator's ServiceAccount, with every option that needs a permission. */
+async function grantedPermissions(helm: string): Promise<Set<string>> {
+  const chart = join(repositoryRoot, 'charts', 'haulout');
+  const options = ['--set=monitoring.secureMetrics.enabled=true', '--kube-version=1.31.0'];
+  const args = ['template', 'haulout', chart, `--namespace=${OPERATOR_NAMESPACE}`, ...options];
+  const { code, stdout, stderr } = await runProgram(helm, args);
+  if (code !== 0) throw new Error(`helm template: exit code ${code}: ${stderr.trim()}`);
+  const manifests = parseAllDocuments(stdout).map((document) => as<Manifest | null>(document.toJS()));
+  const bound = manifests.flatMap((each) =>
+    each?.roleRef ? [`${each.roleRef.kind} ${each.roleRef.name}`] : [],
+  );
+  const roles = manifests.filter((each) => bound.includes(`${each?.kind} ${each?.metadata.name}`));
+  return permissionsOf(roles.flatMap((each) => each?.rules ?? []));
 }
 
 function useDirectory(state: string): string {

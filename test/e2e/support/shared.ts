@@ -7,7 +7,7 @@ interface Shared {
   startedCluster?: Cluster;
   operator?: OperatorProcess;
   /** Where there is an audit log to compare the chart's rules with. */
-  rules?: { readonly state: string; readonly kubeconfig: string };
+  rules?: { readonly state: string; readonly helm: string };
   /** Takes away what was made on a cluster that is not ours. */
   moveOut?: () => Promise<void>;
 }
