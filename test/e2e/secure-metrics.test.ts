@@ -32,7 +32,7 @@ interface Answer {
 
 beforeAll(async () => {
   certDir = join(bed.files.dir, 'metrics-tls');
-  mkdirSync(certDir);
+  mkdirSync(certDir, { recursive: true });
   writeCertificate('first');
   reader = await tokenOf('reader');
   stranger = await tokenOf('stranger');

@@ -1,5 +1,5 @@
 /** A real Prometheus beside a test's cluster: scrapes the operator every second and evaluates the chart's alerts. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePorts } from '../../../hack/cluster/lib/ports.ts';
 import { ProcessTable } from '../../../hack/cluster/lib/processes.ts';
@@ -52,6 +52,8 @@ export class Prometheus {
     const tools = await ensureTools(['prometheus'], (line) => process.stderr.write(`${line}\n`));
     const [port = 0] = await freePorts(1);
     const config = join(options.dir, 'prometheus.yaml');
+    const data = join(options.dir, 'prometheus');
+    rmSync(data, { recursive: true, force: true }); // of an earlier run
     const job = { job_name: 'haulout', static_configs: [{ targets: options.targets }], ...options.scrape };
     const every = '1s';
     writeFileSync(
@@ -68,7 +70,7 @@ export class Prometheus {
       command: tools.prometheus,
       args: [
         `--config.file=${config}`,
-        `--storage.tsdb.path=${join(options.dir, 'prometheus')}`,
+        `--storage.tsdb.path=${data}`,
         `--web.listen-address=127.0.0.1:${port}`,
       ],
     });
