@@ -44,6 +44,7 @@ format: install ## format all sources
 	@$(NODE) node_modules/@biomejs/biome/bin/biome format --write src test hack
 
 clean: ## stop all clusters and remove all that was made, but not the built cluster programs in .cache
+	@if [ -x $(NODE) ]; then $(NODE) --disable-warning=ExperimentalWarning hack/kubelet/down.ts; fi
 	@for dir in .cluster .cluster-*; do \
 	  if [ -x $(NODE) ] && [ -d $$dir ]; then $(NODE) hack/cluster/down.ts --dir $$dir >/dev/null; fi; \
 	done

@@ -43,6 +43,8 @@ async function main(): Promise<number> {
     }
   } finally {
     if (needsCluster) await node(['hack/cluster/down.ts', '--dir', clusterDir], 300);
+    // A run that was interrupted cannot stop them itself.
+    if (steps.some(({ name }) => name === 'kubelet')) await node(['hack/kubelet/down.ts'], 300);
   }
   if (interrupted.signal.aborted) {
     print('interrupted');
@@ -97,8 +99,8 @@ function node(
   onLine?: (line: string) => void,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  // The stop of the cluster has to run to its end after an interruption, too.
-  const signal = args[0] === 'hack/cluster/down.ts' ? new AbortController().signal : interrupted.signal;
+  // What stops a cluster or nodes has to run to its end after an interruption, too.
+  const signal = args[0]?.endsWith('/down.ts') ? new AbortController().signal : interrupted.signal;
   const env = { HAULOUT_TEST_CLUSTER: clusterDir, ...more };
   return runCommand(
     { program: process.execPath, args, env, limitSeconds, ...(onLine === undefined ? {} : { onLine }) },

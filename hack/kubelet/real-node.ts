@@ -1,5 +1,5 @@
 /** A real node beside the fake ones: kubelet, containerd and runc, in a network and control groups of their own. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../cluster/lib/cluster.ts';
@@ -16,6 +16,8 @@ import { apiServerSocket, NodeNetwork } from './network.ts';
 /** Sockets are here: their paths must not be long. Names are the machine's, so that only one run can have real nodes. */
 const RUN_DIRECTORY = '/run/haulout';
 export const MACHINE_LOCK = join(RUN_DIRECTORY, 'lock');
+/** Of which cluster a node is, for whoever finds it left behind. */
+const CLUSTER_FILE = 'cluster';
 const START_MS = 60_000;
 /** Joins the node's control groups and becomes the program. */
 const JOIN_AND_BECOME = 'IFS=:; for f in $1; do echo $$ >"$f" || exit 1; done; unset IFS; shift; exec "$@"';
@@ -36,21 +38,18 @@ export class RealNode {
   readonly #containerd: Containerd;
   readonly #processes: ProcessTable;
 
-  constructor(cluster: Cluster, name: string, index: number) {
+  /** `dir` is the cluster's; `index` tells the addresses of one node from those of another. */
+  constructor(dir: string, name: string, index: number) {
     this.name = name;
-    this.#directory = join(cluster.dir, 'nodes', name);
+    this.#directory = join(dir, 'nodes', name);
     this.#cgroup = new NodeCgroup(name);
     this.#network = new NodeNetwork(name, index);
     this.#containerd = new Containerd(name, this.#directory, this.#runDirectory, this.#network);
-    this.#processes = new ProcessTable(cluster.dir);
+    this.#processes = new ProcessTable(dir);
   }
 
   get #runDirectory(): string {
     return join(RUN_DIRECTORY, this.name);
-  }
-
-  get #homeFile(): string {
-    return join(this.#runDirectory, 'home');
   }
 
   /** Of all containers of a pod that runs here, and of its sandbox. */
@@ -77,10 +76,9 @@ export class RealNode {
     socket: string,
     { images, labels = {} }: RealNodesOptions,
   ): Promise<void> {
-    await this.stop(); // what a run that was killed has left behind
     rmSync(this.#directory, { recursive: true, force: true });
     for (const path of [this.#directory, this.#runDirectory]) mkdirSync(path, { recursive: true });
-    writeFileSync(this.#homeFile, this.#directory);
+    writeFileSync(join(this.#runDirectory, CLUSTER_FILE), cluster.dir);
     this.#cgroup.create();
     await this.#network.create();
     await this.#startProcess(this.#network.proxy(socket));
@@ -115,9 +113,7 @@ export class RealNode {
     for (const name of this.#processes.names().filter((one) => one.startsWith(`${this.name}-`)))
       await this.#processes.stop(name);
     await this.#cgroup.remove();
-    // Another cluster's, where a run of that one was killed.
-    const home = existsSync(this.#homeFile) ? [readFileSync(this.#homeFile, 'utf8')] : [];
-    await unmountBelow([this.#directory, this.#runDirectory, ...home]);
+    await unmountBelow([this.#directory, this.#runDirectory]);
     await this.#network.remove();
     rmSync(this.#runDirectory, { recursive: true, force: true });
     for (const part of ['containerd', 'kubelet', 'opt'])
@@ -144,10 +140,11 @@ export class RealNode {
 
 /** Starts them one after the other and waits until all are Ready. Stop each of them before the cluster. */
 export async function startRealNodes(cluster: Cluster, options: RealNodesOptions): Promise<RealNode[]> {
+  await stopNodesLeftBehind();
   const { kubelet } = await ensureTools(['kubelet'], options.log);
   const socket = join(RUN_DIRECTORY, 'api-server.sock');
   new ProcessTable(cluster.dir).start(apiServerSocket(socket, cluster.server));
-  const nodes = options.names.map((name, index) => new RealNode(cluster, name, index + 1));
+  const nodes = options.names.map((name, index) => new RealNode(cluster.dir, name, index + 1));
   try {
     for (const node of nodes) {
       const started = performance.now();
@@ -159,6 +156,15 @@ export async function startRealNodes(cluster: Cluster, options: RealNodesOptions
     throw error;
   }
   return nodes;
+}
+
+/** Those of runs that were killed, of whatever cluster. Call it while holding the machine's lock. */
+export async function stopNodesLeftBehind(): Promise<void> {
+  if (!existsSync(RUN_DIRECTORY)) return;
+  for (const name of readdirSync(RUN_DIRECTORY)) {
+    const file = join(RUN_DIRECTORY, name, CLUSTER_FILE);
+    if (existsSync(file)) await new RealNode(readFileSync(file, 'utf8'), name, 0).stop();
+  }
 }
 
 /** Volumes of pods and file systems of containers, the innermost first. */
