@@ -77,15 +77,31 @@ function volumeEvents(
   after: NodeMaintenanceStatus,
   told: ReadonlySet<string>,
 ): EventNote[] {
-  return Object.entries(lateVolumes).flatMap(([phase, { reason, tells }]) => {
+  const event = (reason: string, note: string): EventNote[] =>
+    told.has(reason)
+      ? []
+      : [{ maintenance, type: 'Warning', reason, action: 'MoveVolumes', note, cause: reason }];
+  const moves = Object.entries(lateVolumes).flatMap(([phase, { reason, tells }]) => {
     const late = after.drain?.volumes?.find((move) => move.phase === phase);
-    const wasLate = before?.drain?.volumes?.some((move) => move.phase === phase);
-    if (!late || wasLate || told.has(reason)) return [];
-    const { namespace, name } = late.pod;
+    if (!late || before?.drain?.volumes?.some((move) => move.phase === phase)) return [];
     const volumes = late.volumes.map(({ persistentVolume }) => persistentVolume).join(', ');
-    const note = `${volumes} of pod ${namespace}/${name}: ${tells}`;
-    return [{ maintenance, type: 'Warning', reason, action: 'MoveVolumes', note, cause: reason } as const];
+    return event(reason, `${volumes} of pod ${late.pod.namespace}/${late.pod.name}: ${tells}`);
   });
+  const end = findCondition(after.conditions, 'VolumesDetached')?.message ?? '';
+  return oldAttachmentIsLate(before, after)
+    ? [...moves, ...event(lateVolumes.DetachTimedOut.reason, end)]
+    : moves;
+}
+
+/** What is attached for a pod that left before anybody watched has had its time; there is no move of it. */
+export function oldAttachmentIsLate(
+  before: NodeMaintenanceStatus | undefined,
+  after: NodeMaintenanceStatus | undefined,
+): boolean {
+  const isLate = (status: NodeMaintenanceStatus | undefined) =>
+    findCondition(status?.conditions, 'VolumesDetached')?.reason === 'DetachTimedOut';
+  const moves = after?.drain?.volumes ?? [];
+  return isLate(after) && !isLate(before) && !moves.some(({ phase }) => phase === 'DetachTimedOut');
 }
 
 /** What the end of a maintenance has to tell; `restored`: the node that was put back. */

@@ -86,6 +86,8 @@ export function planEvacuation(
     moves: volumes.moves,
     orphans: volumes.orphans,
     isAsked: (uid) => memory.inFlight.has(uid) || memory.accepted.has(uid) || unheardUntil(uid) !== undefined,
+    isAbandoned: (uid) =>
+      evacuators.every(({ view }) => view.abandoned.some(({ pod }) => pod.metadata.uid === uid)),
     maxConcurrent: volumes.maxConcurrent,
     now: snapshot.now,
   });

@@ -3,6 +3,7 @@ import type { Answer } from '../kube/answer.ts';
 import type { Store } from '../kube/store.ts';
 import type { Pod } from '../kube/types.ts';
 import { type Metrics, setCounts } from '../runtime/metrics.ts';
+import { oldAttachmentIsLate } from './announcements.ts';
 import { isUnderway } from '../volumes/moves.ts';
 
 /** Turns what happens in a drain into metrics. Pods are counted, never named. */
@@ -47,6 +48,8 @@ export class DrainMeter {
     }
     for (const outcome of endedMoves(was?.volumes ?? [], is?.volumes ?? []))
       this.#metrics.volumeMoves.inc({ outcome });
+    if (oldAttachmentIsLate(before.status, after.status))
+      this.#metrics.volumeMoves.inc({ outcome: 'detachTimedOut' });
   }
 
   /** To be called before the metrics are read. */

@@ -26,6 +26,8 @@ export interface PaceInput {
   readonly orphans: readonly Orphan[];
   /** The pod was asked to leave, and what came of it is not known or not seen yet. */
   readonly isAsked: (uid: string) => boolean;
+  /** Nobody waits for the end of the pod any more: its node is silent. */
+  readonly isAbandoned: (uid: string) => boolean;
   readonly maxConcurrent: number;
   /** Wall-clock milliseconds. */
   readonly now: number;
@@ -135,9 +137,10 @@ class Lanes {
   }
 
   #takenPlaces(): Map<string, number> {
-    const { orphans, now } = this.#input;
+    const { orphans, now, isAbandoned } = this.#input;
     const taken = new Map<string, number>();
-    for (const { volumes } of this.#lasting.filter(isUnderway)) take(taken, driversOf(volumes));
+    const awaited = this.#lasting.filter((move) => isUnderway(move) && !isAbandoned(move.pod.uid));
+    for (const { volumes } of awaited) take(taken, driversOf(volumes));
     for (const { driver, deadline } of orphans) if (deadline > now) take(taken, [driver]);
     return taken;
   }

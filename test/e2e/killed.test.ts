@@ -56,7 +56,7 @@ describe('the operator killed in mid-drain', () => {
       kills += trips.length;
       expect(outcome).toEqual(reference);
     }
-  }, 400_000);
+  }, 900_000);
 
   async function withKills(trips: Trip[], work: () => Promise<void>): Promise<void> {
     let killing = Promise.resolve();
@@ -124,7 +124,10 @@ async function drainAndRestore(
   let drained: NodeMaintenance | undefined;
   await meanwhile(async () => {
     const maintenance = await bed.maintain(island.node);
-    drained = await bed.untilSaid(maintenance, 'Drained', 'True/Drained', { timeoutMs: 90_000 });
+    drained = await bed.untilSaid(maintenance, 'Drained', 'True/Drained', {
+      // Each kill costs up to the 15 s of the Lease.
+      timeoutMs: 180_000,
+    });
     await bed.endMaintenance(maintenance);
   });
   expect(await bed.snapshot(island.node)).toEqual(before);

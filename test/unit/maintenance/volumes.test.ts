@@ -213,3 +213,16 @@ test('the pace of the most careful maintenance counts', () => {
   stage.edit({ drain: { volumes: { maxConcurrent: 2 } } }, 'm2');
   expect(posted(stage)).toEqual(['a', 'b']);
 });
+
+test('an attachment of a pod that left before anybody looked is told of when it has had its time', () => {
+  const stage = Object.assign(new Stage().create(), { pods: [] });
+  seen(stage, { attachments: [here.a] });
+  stage.settle();
+  expect(stage.said('Ready')).toBe('False/Draining');
+  stage.seconds = 121;
+  stage.settle();
+  expect(stage.said('VolumesDetached')).toBe('False/DetachTimedOut');
+  expect(
+    stage.events.filter(({ reason }) => reason === 'VolumeDetachTimedOut').map(({ note }) => note),
+  ).toEqual(['still attached to the node after detachTimeoutSeconds (120 s): pv-a']);
+});

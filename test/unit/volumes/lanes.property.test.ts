@@ -113,6 +113,7 @@ function decide({ members, underway, orphans, allowed, maxConcurrent }: Scene) {
     moves,
     orphans,
     isAsked,
+    isAbandoned: () => false,
     maxConcurrent,
     now: noon,
   });

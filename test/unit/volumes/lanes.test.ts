@@ -47,6 +47,7 @@ function paced({ pods, volumes = {}, unknown = {}, announced = [], asked = [], b
     moves,
     orphans: [],
     isAsked: (uid) => uids.has(uid),
+    isAbandoned: () => false,
     maxConcurrent: 1,
     now: noon,
     ...input,
@@ -127,6 +128,11 @@ test('an announcement is kept although a pod of higher priority comes along', ()
 test('as many as maxConcurrent says', () => {
   const all = { ...one, c: [volume('c')] };
   expect(paced({ pods: [a, b, c], volumes: all, input: { maxConcurrent: 2 } }).moves).toEqual(['a', 'b']);
+});
+
+test('a pod on a silent node that nobody waits for takes no place', () => {
+  const abandoned = { isAbandoned: (uid: string) => uid === 'uid-a' };
+  expect(paced({ pods: [a, b], volumes: one, asked: ['a'], input: abandoned }).moves).toEqual(['a', 'b']);
 });
 
 test('each driver has a lane of its own; a pod with volumes of two drivers needs a place in both', () => {
