@@ -98,10 +98,12 @@ export function oldAttachmentIsLate(
   before: NodeMaintenanceStatus | undefined,
   after: NodeMaintenanceStatus | undefined,
 ): boolean {
-  const isLate = (status: NodeMaintenanceStatus | undefined) =>
-    findCondition(status?.conditions, 'VolumesDetached')?.reason === 'DetachTimedOut';
   const moves = after?.drain?.volumes ?? [];
   return isLate(after) && !isLate(before) && !moves.some(({ phase }) => phase === 'DetachTimedOut');
+}
+
+function isLate(status: NodeMaintenanceStatus | undefined): boolean {
+  return findCondition(status?.conditions, 'VolumesDetached')?.reason === 'DetachTimedOut';
 }
 
 /** What the end of a maintenance has to tell; `restored`: the node that was put back. */
