@@ -20,7 +20,7 @@ export interface SecureMetricsOptions {
 
 /** The settings of `haulout run`, checked. */
 export interface RunOptions {
-  /** Unset: $KUBECONFIG, then the service account of the pod, then ~/.kube/config. */
+  /** Unset: $KUBECONFIG, then ~/.kube/config, then the service account of the pod. */
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   /** Where the Lease lives. */
@@ -53,7 +53,7 @@ const flags = [
   {
     name: 'kubeconfig',
     value: 'FILE',
-    help: 'kubeconfig to use (default $KUBECONFIG, the service account of the pod, ~/.kube/config)',
+    help: 'kubeconfig to use (default $KUBECONFIG, ~/.kube/config, the service account of the pod)',
   },
   { name: 'context', value: 'NAME', help: 'context of the kubeconfig (default its current one)' },
   { name: 'namespace', value: 'NAME', help: 'namespace of the Lease (default $POD_NAMESPACE or haulout)' },

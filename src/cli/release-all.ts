@@ -26,7 +26,7 @@ const flags = [
   {
     name: 'kubeconfig',
     value: 'FILE',
-    help: 'kubeconfig to use (default $KUBECONFIG, the service account of the pod, ~/.kube/config)',
+    help: 'kubeconfig to use (default $KUBECONFIG, ~/.kube/config, the service account of the pod)',
   },
   { name: 'context', value: 'NAME', help: 'context of the kubeconfig (default its current one)' },
 ] as const;
