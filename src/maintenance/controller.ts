@@ -244,7 +244,7 @@ export class Controller {
     const { nodeName = '' } = pod.spec;
     if (kind !== 'ok') return;
     const maintenances = this.#options.caches.maintenances.byIndex('node', nodeName);
-    this.#memory.evicted(pod, this.#pods.pods(nodeName) ?? [], maintenances);
+    this.#memory.evicted(pod, maintenances);
   }
 
   #budgetChanged(old: PodDisruptionBudget | undefined, now: PodDisruptionBudget | undefined): void {

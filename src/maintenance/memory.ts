@@ -16,6 +16,8 @@ interface NodeNotes {
   heldUpSince: ReadonlyMap<string, number>;
   readonly toldCauses: Map<string, Set<string>>;
   readonly lineages: Map<string, Lineage>;
+  /** Pods of the same controller that were here when a pod was asked to leave, by its UID. */
+  readonly siblings: Map<string, readonly Pod[]>;
   ownPod: OwnPodFate | undefined;
   readonly restarts: Map<string, RestartNote>;
   recordonAt: number;
@@ -45,6 +47,7 @@ export class Memory {
         heldUpSince: new Map(),
         toldCauses: new Map(),
         lineages: new Map(),
+        siblings: new Map(),
         ownPod: undefined,
         restarts: new Map(),
         recordonAt: 0,
@@ -72,10 +75,22 @@ export class Memory {
     this.#notes.delete(nodeName);
   }
 
-  /** A pod's eviction (or deletion) was accepted; `present` are the pods of its node. */
-  evicted(pod: Pod, present: readonly Pod[], maintenances: readonly NodeMaintenance[]): void {
-    const { lineages } = this.of(pod.spec.nodeName ?? '');
+  /** Pods are asked to leave; `present` are all of the node. The answer may come after the next pod of a controller. */
+  asked(nodeName: string, pods: readonly Pod[], present: readonly Pod[]): void {
+    const { siblings } = this.of(nodeName);
+    for (const pod of pods) {
+      const key = lineageOf(pod);
+      const own = present.filter((each) => lineageOf(each) === key);
+      if (key !== undefined) siblings.set(pod.metadata.uid, own);
+    }
+  }
+
+  /** A pod's eviction (or deletion) was accepted. */
+  evicted(pod: Pod, maintenances: readonly NodeMaintenance[]): void {
+    const { lineages, siblings } = this.of(pod.spec.nodeName ?? '');
     const key = lineageOf(pod);
+    const present = siblings.get(pod.metadata.uid) ?? [pod];
+    siblings.delete(pod.metadata.uid);
     if (key !== undefined) lineages.set(key, afterEviction(lineages.get(key), pod, present, maintenances));
   }
 

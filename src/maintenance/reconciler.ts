@@ -83,6 +83,8 @@ export class Reconciler {
     followMoves(nodeName, work.moves);
     waitFor(nodeName, work.waitsFor);
     // First of all and before any wait: these rest on what the snapshot said of budgets and of other nodes' lanes.
+    const asked = [...work.posts, ...work.deletions].map(({ pod }) => pod);
+    memory.asked(nodeName, asked, snapshot.pods ?? []);
     evictor.start(nodeName, work, signal);
     if (work.undecided) this.#options.decideOwnPod(nodeName, work.undecided);
     restarter.start(nodeName, work.restarts, signal);

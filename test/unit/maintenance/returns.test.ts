@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Pod } from '../../../src/kube/types.ts';
+import { Memory } from '../../../src/maintenance/memory.ts';
 import { type Lineage, afterEviction, lineageOf } from '../../../src/maintenance/returns.ts';
 import { type PodOptions, at, maintenance, node, pod } from '../../fixtures/objects.ts';
 import { OperatedWorld } from '../../fixtures/operated-world.ts';
@@ -70,6 +71,25 @@ describe('evictions that count', () => {
   test('one that the watch shows late, and that was there before the cordon, is no return', () => {
     expect(after([first], [born('b', -1)], [born('c', -1)])?.evictions).toBe(1);
   });
+});
+
+test('a pod that came before the answer to the eviction of the one before has returned all the same', () => {
+  const memory = new Memory();
+  for (const [index, name] of ['a', 'b', 'c'].entries()) {
+    const evicted = born(name, index);
+    memory.asked('n1', [evicted], [evicted]);
+    memory.evicted(evicted, held);
+  }
+  expect([...memory.of('n1').lineages.values()].map(({ evictions }) => evictions)).toEqual([3]);
+  expect(memory.of('n1').siblings.size).toBe(0);
+});
+
+test('pods that are asked together return together', () => {
+  const memory = new Memory();
+  const both = [born('a', -100), born('b', -100)];
+  memory.asked('n1', both, both);
+  for (const each of both) memory.evicted(each, held);
+  expect([...memory.of('n1').lineages.values()].map(({ evictions }) => evictions)).toEqual([1]);
 });
 
 /** Evicted three times before, and `returned` is what came. */
