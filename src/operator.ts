@@ -1,11 +1,11 @@
 import OperatorBase from '@dot-i/k8s-operator';
-import { StartError } from './cli/exit.ts';
+import { asStartError, firstContact, loadAccess } from './cli/access.ts';
 import type { RunOptions } from './cli/flags.ts';
 import { readVersion } from './cli/version.ts';
 import { EventRecorder } from './kube/events.ts';
 import { guardWrites } from './kube/guarded-client.ts';
 import { KubeClient } from './kube/kube-client.ts';
-import { type LoadedKubeConfig, loadKubeConfig } from './kube/kubeconfig.ts';
+import type { LoadedKubeConfig } from './kube/kubeconfig.ts';
 import { LeaderElector } from './kube/lease.ts';
 import { Caches, type ReflectorContext } from './maintenance/caches.ts';
 import { Controller } from './maintenance/controller.ts';
@@ -19,7 +19,6 @@ import { SecureMetricsServer } from './secure-metrics.ts';
 
 /** How long a stopping process waits for events that are still on their way. */
 const flushMs = 2_000;
-const firstContactMs = 10_000;
 
 /**
  * The process: everything is made here and handed on. Of its base class it keeps the shell (start, init, stop);
@@ -99,7 +98,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
 
   /** Resolves when everything runs; work begins when the caches are in sync and the Lease is held. */
   protected override async init(): Promise<void> {
-    await this.#firstContact();
+    await firstContact(this.#client, this.#stopping.signal);
     const { host, port } = this.#options.httpAddress;
     const address = { host, port: await this.#http.start(host, port) };
     await this.#secureMetrics?.start();
@@ -185,18 +184,6 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
     await controller.stop();
   }
 
-  /** A cluster that cannot be reached, or that does not know us, is told at once and not retried for ever. */
-  async #firstContact(): Promise<void> {
-    const answer = await this.#client.get('/version', {
-      timeoutMs: firstContactMs,
-      signal: this.#stopping.signal,
-    });
-    if (answer.kind === 'ok') return;
-    throw new StartError(
-      `the API server cannot be used: ${answer.message}; check --kubeconfig and --context`,
-    );
-  }
-
   async #scrape(): Promise<string> {
     this.#meter.count(this.#caches.maintenances, this.#controller?.blockedByCause() ?? new Map());
     this.#maintenanceMeter.count();
@@ -230,16 +217,12 @@ function aborted(signal: AbortSignal): Promise<void> {
 function createOperator(options: RunOptions, logger: Logger): NodeMaintenanceOperator {
   // The base class reads the default configuration by itself; it has to find the one that was asked for.
   if (options.kubeconfig !== undefined) process.env['KUBECONFIG'] = options.kubeconfig;
+  const access = loadAccess(options);
+  logger.debug('configuration found', { source: access.source, server: access.server });
   try {
-    const { kubeconfig, context } = options;
-    const access = loadKubeConfig({
-      ...(kubeconfig === undefined ? {} : { kubeconfig }),
-      ...(context === undefined ? {} : { context }),
-    });
-    logger.debug('configuration found', { source: access.source, server: access.server });
     return new NodeMaintenanceOperator(options, logger, access);
   } catch (error) {
-    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw asStartError(error);
   }
 }
 

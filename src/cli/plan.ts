@@ -1,7 +1,6 @@
 // `haulout plan NODE`: what a maintenance of the node would do, without doing it.
 import type { NodeMaintenanceSpec } from '../api/types.generated.ts';
 import { KubeClient } from '../kube/kube-client.ts';
-import { loadKubeConfig } from '../kube/kubeconfig.ts';
 import { compose } from '../preview/compose.ts';
 import { observe } from '../preview/observe.ts';
 import { imagine, lookAhead } from '../preview/outlook.ts';
@@ -10,7 +9,8 @@ import { rehearse } from '../preview/rehearsal.ts';
 import { renderPreview } from '../preview/text.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { nullLogger } from '../runtime/logger.ts';
-import { exitCodes, StartError, UsageError } from './exit.ts';
+import { loadAccess } from './access.ts';
+import { exitCodes, UsageError } from './exit.ts';
 import { flagTable, quote, readFlags } from './flag-reader.ts';
 import type { ValidateIo } from './validate.ts';
 import { readVersion } from './version.ts';
@@ -128,7 +128,7 @@ async function findSubject({ node, file }: PlanOptions, io: ValidateIo): Promise
 
 async function look({ node, name, spec }: Subject, options: PlanOptions): Promise<Preview> {
   const client = new KubeClient({
-    access: access(options),
+    access: loadAccess(options),
     // Told apart from the operator in the API server's audit log.
     version: `${readVersion()} (plan)`,
     clock: systemClock,
@@ -144,16 +144,5 @@ async function look({ node, name, spec }: Subject, options: PlanOptions): Promis
     return compose(scene, outlook, await rehearse(client, outlook.leavers, signal), name);
   } finally {
     await client.close();
-  }
-}
-
-function access({ kubeconfig, context }: PlanOptions) {
-  try {
-    return loadKubeConfig({
-      ...(kubeconfig === undefined ? {} : { kubeconfig }),
-      ...(context === undefined ? {} : { context }),
-    });
-  } catch (error) {
-    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }

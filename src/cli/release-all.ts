@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { guardWrites } from '../kube/guarded-client.ts';
 import { KubeClient } from '../kube/kube-client.ts';
-import { type LoadedKubeConfig, loadKubeConfig } from '../kube/kubeconfig.ts';
+import type { LoadedKubeConfig } from '../kube/kubeconfig.ts';
 import { LeaderElector } from '../kube/lease.ts';
 import { stopDeployment } from '../release/deployment.ts';
 import { Releaser } from '../release/releaser.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { nullLogger } from '../runtime/logger.ts';
-import { exitCodes, StartError, UsageError } from './exit.ts';
+import { firstContact, loadAccess } from './access.ts';
+import { exitCodes, UsageError } from './exit.ts';
 import { flagTable, quote, readFlags } from './flag-reader.ts';
 import type { ValidateIo } from './validate.ts';
 import { readVersion } from './version.ts';
@@ -93,7 +94,7 @@ function parse(args: readonly string[], env: Readonly<Record<string, string | un
     leaseName: given.get('lease-name') ?? 'haulout',
     deployment: given.get('deployment'),
     timeoutSeconds: Number(timeout),
-    access: access(kubeconfig, context),
+    access: loadAccess({ kubeconfig, context }),
   };
 }
 
@@ -114,7 +115,7 @@ async function release(
   let bringBack: (() => Promise<string | undefined>) | undefined;
   let elector: LeaderElector | undefined;
   try {
-    await contact(client, late.signal);
+    await firstContact(client, late.signal);
     if (deployment !== undefined)
       bringBack = await stopDeployment(client, { namespace, name: deployment }, late.signal);
     const leading = Promise.withResolvers<void>();
@@ -162,27 +163,8 @@ async function finished(releaser: Releaser, signal: AbortSignal): Promise<readon
   return releaser.left;
 }
 
-async function contact(client: KubeClient, signal: AbortSignal): Promise<void> {
-  const answer = await client.get('/version', { timeoutMs: 10_000, signal });
-  if (answer.kind !== 'ok')
-    throw new StartError(
-      `the API server cannot be used: ${answer.message}; check --kubeconfig and --context`,
-    );
-}
-
 function newClient(config: LoadedKubeConfig, clock: Clock): KubeClient {
   // Told apart from the operator in the API server's audit log.
   const version = `${readVersion()} (release-all)`;
   return new KubeClient({ access: config, version, clock, logger: nullLogger });
-}
-
-function access(kubeconfig: string | undefined, context: string | undefined): LoadedKubeConfig {
-  try {
-    return loadKubeConfig({
-      ...(kubeconfig === undefined ? {} : { kubeconfig }),
-      ...(context === undefined ? {} : { context }),
-    });
-  } catch (error) {
-    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
 }

@@ -110,36 +110,14 @@ export class Memory {
 
   view(nodeName: string): NodeMemory {
     const { drain, unsatisfiable, absentHolders } = this;
-    const notes = this.of(nodeName);
-    const {
-      lastRecord,
-      tallies,
-      carriers,
-      heldUpSince,
-      toldCauses,
-      lineages,
-      restarts,
-      ownPod,
-      recordonAt,
-      nodeWriteProblem,
-    } = notes;
     return {
+      ...this.of(nodeName),
       attempts: drain.attempts,
       inFlight: drain.inFlight,
       accepted: drain.accepted,
       lane: (key) => drain.lane(key),
       unsatisfiableSince: (budget) => unsatisfiable.since(budget),
       absentHolders,
-      lastRecord,
-      tallies,
-      carriers,
-      heldUpSince,
-      toldCauses,
-      lineages,
-      ownPod,
-      restarts,
-      recordonAt,
-      nodeWriteProblem,
     };
   }
 }

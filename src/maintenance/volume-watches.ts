@@ -12,9 +12,10 @@ import { WatchPool } from './watch-pool.ts';
 /** All that is known of volumes while some node is being emptied. */
 export class VolumeWatches {
   readonly facts: VolumeFacts;
+  /** To be started and stopped with the others that all draining nodes share. */
+  readonly reflectors: readonly RunningReflector[];
   readonly #attachments: Store<VolumeAttachment>;
   readonly #drivers: Store<CsiDriver>;
-  readonly #reflectors: readonly (RunningReflector & { readonly resource: string })[];
   readonly #register: VolumeRegister;
   readonly #pool: WatchPool;
   readonly #successions: SuccessionWatches;
@@ -45,7 +46,7 @@ export class VolumeWatches {
       },
       successionOf: (move) => this.#successions.successionOf(move),
     };
-    this.#reflectors = [
+    this.reflectors = [
       new Reflector({
         ...context.reflector('volumeattachments'),
         client,
@@ -58,11 +59,7 @@ export class VolumeWatches {
         store: this.#drivers,
         path: '/apis/storage.k8s.io/v1/csidrivers',
       }),
-    ].map((reflector, index) => Object.assign(reflector, { resource: resources[index] ?? '' }));
-  }
-
-  get reflectors(): readonly RunningReflector[] {
-    return this.#reflectors;
+    ];
   }
 
   /** What is on the move from this node; an empty list ends the watches. */
@@ -78,12 +75,13 @@ export class VolumeWatches {
   }
 
   lastSeen(): [string, number][] {
-    return this.#reflectors.flatMap((reflector) => lastSeen(reflector.resource, [reflector]));
+    return this.reflectors.flatMap((reflector, index) => lastSeen(resources[index] ?? '', [reflector]));
   }
 
+  /** The reflectors are stopped by whoever started them. */
   async stop(): Promise<void> {
     this.#register.stop();
-    await Promise.all([this.#pool.stop(), ...this.#reflectors.map((reflector) => reflector.stop())]);
+    await this.#pool.stop();
   }
 
   /** Of interest to the node that it is about, and to the one that waits for the volume to be elsewhere. */
@@ -96,4 +94,5 @@ export class VolumeWatches {
   }
 }
 
+// In the order of the reflectors above.
 const resources = ['volumeattachments', 'csidrivers'];

@@ -9,6 +9,7 @@ import {
   advanceMove,
   beginMove,
   findOrphans,
+  knownVolumes,
 } from '../volumes/moves.ts';
 import type { Evacuator } from './evacuation.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -80,8 +81,8 @@ function carriersOf(node: Node, { pods, facts }: MoveInput, evacuators: readonly
   const moves = pods.flatMap((pod) => {
     const { uid } = pod.metadata;
     if (evacuators.every(({ view }) => view.verdicts.get(uid)?.kind === 'stays')) return [];
-    const known = facts.volumesOf(pod);
-    return known.kind === 'known' && known.volumes.length > 0 ? [beginMove(pod, known.volumes)] : [];
+    const volumes = knownVolumes(facts, pod);
+    return volumes.length > 0 ? [beginMove(pod, volumes)] : [];
   });
   return { nodeUid: node.metadata.uid, moves };
 }
@@ -115,10 +116,7 @@ export function findLeftovers({ view }: Evacuator, { moves, input }: VolumePart)
     const kind = view.verdicts.get(uid)?.kind;
     return kind === 'stays' || kind === 'kept';
   };
-  const volumesOf = (pod: Pod) => {
-    const known = facts.volumesOf(pod);
-    return known.kind === 'known' ? known.volumes : [];
-  };
+  const volumesOf = (pod: Pod) => knownVolumes(facts, pod);
   const staying = pods.filter(stays).flatMap(volumesOf);
   const present = pods.filter((pod) => !stays(pod) && !isTerminating(pod)).flatMap(volumesOf);
   const left = here.all.filter((attached) => !isAmong(attached, staying));

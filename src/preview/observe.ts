@@ -188,15 +188,8 @@ async function volumesOf(
 
 /** There may be many: only what takes room. */
 function trimRoomyPod({ metadata, spec, status }: RoomyPod): RoomyPod {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   return {
-    metadata: {
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      uid,
-      resourceVersion,
-      creationTimestamp,
-    },
+    ...trimToIdentity({ metadata }),
     spec: {
       ...(spec.nodeName === undefined ? {} : { nodeName: spec.nodeName }),
       containers: (spec.containers ?? []).map(trimContainer),

@@ -19,6 +19,12 @@ export interface VolumeFacts {
   readonly successionOf: (move: VolumeMove) => Succession | undefined;
 }
 
+/** Those that are known by now. */
+export function knownVolumes({ volumesOf }: VolumeFacts, pod: Pod): readonly MovingVolume[] {
+  const found = volumesOf(pod);
+  return found.kind === 'known' ? found.volumes : [];
+}
+
 export interface MovePace {
   readonly maxConcurrent: number;
   readonly detachTimeoutSeconds: number;
@@ -105,13 +111,9 @@ function sinceOf({ phase, since }: VolumeMove, phases: readonly string[]): numbe
 }
 
 function isUsedHere(volume: MovingVolume, { pods, facts }: MoveInput): boolean {
-  return pods.some((pod) => {
-    const known = facts.volumesOf(pod);
-    return (
-      known.kind === 'known' &&
-      known.volumes.some(({ persistentVolume }) => persistentVolume === volume.persistentVolume)
-    );
-  });
+  return pods
+    .flatMap((pod) => knownVolumes(facts, pod))
+    .some(({ persistentVolume }) => persistentVolume === volume.persistentVolume);
 }
 
 function isAwaitedElsewhere(move: VolumeMove, volume: MovingVolume, { facts, nodeName }: MoveInput): boolean {
@@ -162,10 +164,7 @@ export interface Orphan {
 
 export function findOrphans(moves: readonly Move[], input: MoveInput): Orphan[] {
   const { pods, facts, here, drainStart, pace } = input;
-  const used = pods.flatMap((pod) => {
-    const known = facts.volumesOf(pod);
-    return known.kind === 'known' ? known.volumes : [];
-  });
+  const used = pods.flatMap((pod) => knownVolumes(facts, pod));
   const allKnown = pods.every((pod) => facts.volumesOf(pod).kind === 'known');
   const accounted = [...used, ...moves.flatMap(({ volumes }) => volumes)];
   return here.all.flatMap((attached) => {
