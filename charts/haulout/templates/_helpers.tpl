@@ -24,6 +24,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
+{{/* These and more, from (dict "root" $ "more" ...), which wins over commonLabels: a key that is there twice is refused. */}}
+{{- define "haulout.labelsAnd" -}}
+{{- toYaml (merge (dict) (.more | default dict) (include "haulout.labels" .root | fromYaml)) -}}
+{{- end -}}
+
 {{/* Of the Job that runs before the release is uninstalled: its pod must not count as one of the Deployment's. */}}
 {{- define "haulout.releaseSelectorLabels" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}-release
