@@ -5,7 +5,7 @@ KUBECONFIG ?= .cluster/kubeconfig
 INSTALLED := node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench e2e-kubelet bundle image run cluster cluster-down generate format clean install check-tools
+.PHONY: help demo test bench soak e2e-kubelet bundle image run cluster cluster-down generate format clean install check-tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ test: install ## all checks: types, lint, format, unit and end-to-end tests, cha
 
 bench: install ## measure drains beside kubectl drain (ARGS=volumes: this row only; --fill: into the docs)
 	@$(NODE) hack/bench.ts $(ARGS)
+
+soak: install ## faults, kills, fuzzing and scale in their long form (ARGS=faults: this form only; --seed N: again)
+	@$(NODE) --disable-warning=ExperimentalWarning hack/soak.ts $(ARGS)
 
 run: install ## run the operator from source against KUBECONFIG (default .cluster/kubeconfig)
 	@PATH="$(CURDIR)/node_modules/.bin:$$PATH" bin/haulout run --kubeconfig "$(KUBECONFIG)"

@@ -19,7 +19,7 @@ const LARGEST_GAP = 5;
 const POD_COUNT = 17;
 
 const bed = ownTestBed(import.meta.filename);
-const random = new SeededRandom('killed at API writes');
+const random = SeededRandom.forTest('killed at API writes');
 
 describe('the operator killed in mid-drain', () => {
   let tripwire: Tripwire;

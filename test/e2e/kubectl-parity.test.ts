@@ -188,7 +188,7 @@ test.concurrent.each(['first', 'second'])(
   async (which) => {
     const island = await bed.island(which, { spares: 0 });
     const { node, namespace } = island;
-    const random = new SeededRandom(`kubectl-parity, ${which} set`);
+    const random = SeededRandom.forTest(`kubectl-parity, ${which} set`);
     const kinds = await makePods(island, random);
     const theirs = await choiceOfKubectl(island);
     const present = new Set((await bed.api.pods(namespace)).map(nameOf));

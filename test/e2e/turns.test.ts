@@ -11,7 +11,7 @@ const NODES = 11;
 const POD_COUNT = 22;
 
 const bed = ownTestBed(import.meta.filename, { nodes: NODES });
-const random = new SeededRandom('order of turns');
+const random = SeededRandom.forTest('order of turns');
 
 describe('eleven nodes and the default limit', () => {
   test('one at a time, in order of creation', async () => {

@@ -3,11 +3,17 @@ export class SeededRandom {
   readonly seed: number;
   #state: number;
 
-  constructor(what: string) {
+  constructor(seed: number) {
+    this.seed = seed;
+    this.#state = seed;
+  }
+
+  /** For a test: prints its seed. */
+  static forTest(what: string): SeededRandom {
     const given = process.env['HAULOUT_TEST_SEED'];
-    this.seed = given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given);
-    this.#state = this.seed;
-    process.stdout.write(`${what}: HAULOUT_TEST_SEED=${this.seed}\n`);
+    const seed = given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given);
+    process.stdout.write(`${what}: HAULOUT_TEST_SEED=${seed}\n`);
+    return new SeededRandom(seed);
   }
 
   /** A whole number from `from` to `to`, both included. */

@@ -1,0 +1,65 @@
+/**
+ * `make soak`: the long forms of the tests of endurance, one after the other, each on clusters of its own.
+ *   make soak ARGS='[--seed N] [--count N] [--json FILE] [FORM...]'
+ * Runs all forms, or those that are named (soak/forms.ts). A run prints its seed first; the same seed makes the same
+ * schedules. Exit code 1 if something happened that must never happen, or a goal is missed.
+ */
+import { randomInt } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { describeMiss, isMet } from './bench/goals.ts';
+import { thisMachine } from './bench/report.ts';
+import { errorMessage } from './cluster/lib/untyped.ts';
+import type { SoakForm, SoakResult } from './soak/form.ts';
+import { formsNamed } from './soak/forms.ts';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seed: { type: 'string' }, count: { type: 'string' }, json: { type: 'string' } },
+});
+
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+const { signal } = interrupted;
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+function wholeNumber(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d+$/.test(text)) throw new Error(`--${name}=${text} is not a whole number`);
+  return Number(text);
+}
+
+interface Played extends SoakResult {
+  readonly name: string;
+  readonly seconds: number;
+}
+
+async function play(form: SoakForm, seed: number, count: number | undefined): Promise<Played> {
+  say(`${form.name}: ${form.title} (--seed ${seed})`);
+  const started = performance.now();
+  const result = await form.run({ seed, count, signal, log: (line) => say(`  ${line}`) });
+  const seconds = Math.round((performance.now() - started) / 1000);
+  say(`${form.name}: ${result.summary} In ${seconds} s.`);
+  for (const violation of result.violations) say(`  broken: ${violation}`);
+  for (const goal of result.goals.filter((one) => !isMet(one))) say(`  missed: ${describeMiss(goal)}`);
+  return { name: form.name, seconds, ...result };
+}
+
+async function soak(): Promise<number> {
+  const forms = formsNamed(positionals);
+  const seed = wholeNumber('seed', values.seed) ?? randomInt(2 ** 32);
+  const count = wholeNumber('count', values.count);
+  const played: Played[] = [];
+  for (const form of forms) played.push(await play(form, seed, count));
+  if (values.json !== undefined)
+    writeFileSync(values.json, `${JSON.stringify({ machine: thisMachine(), seed, played }, undefined, 2)}\n`);
+  const isGood = played.every(({ goals, violations }) => violations.length === 0 && goals.every(isMet));
+  return isGood ? 0 : 1;
+}
+
+try {
+  process.exit(await soak());
+} catch (error) {
+  say(signal.aborted ? 'the soak was interrupted' : `the soak failed: ${errorMessage(error)}`);
+  process.exit(signal.aborted ? 130 : 1);
+}
