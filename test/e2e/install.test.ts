@@ -1,9 +1,9 @@
 /** The chart as users install, upgrade and uninstall it, with helm 3 and helm 4, while nodes are in maintenance. */
-import { describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { nodeMaintenancePath } from '../../src/api/names.ts';
 import { ownTestBed } from './support/beds.ts';
 import { Helm, olderChart } from './support/helm.ts';
-import { OPERATOR_NAMESPACE } from './support/install.ts';
+import { enforceRestrictedPods, OPERATOR_NAMESPACE } from './support/install.ts';
 import type { Island } from './support/island.ts';
 import type { OperatorProcess } from './support/operator-process.ts';
 import { said } from './support/status.ts';
@@ -37,6 +37,14 @@ async function drained(name: string): Promise<Island> {
   await bed.place(island, island.deployment('web', { replicas: 2 }));
   return island;
 }
+
+beforeAll(async () => enforceRestrictedPods(bed.kubectl));
+
+test('a pod that is not as the PodSecurity level restricted asks for is refused beside the operator', async () => {
+  const pod = ['run', 'ordinary', '--image=example.com/none', `--namespace=${OPERATOR_NAMESPACE}`];
+  const { code, stderr } = await bed.kubectl.try([...pod, '--dry-run=server']);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('violates PodSecurity "restricted:latest"')]);
+});
 
 describe.each(['helm', 'helm3'] as const)('%s', (version) => {
   test('upgrade in the middle of a maintenance, uninstall with it, and install again', async () => {

@@ -7,7 +7,7 @@ import { clusterDirectory, repositoryRoot } from '../../../hack/cluster/lib/path
 import { as } from '../../../hack/cluster/lib/untyped.ts';
 import { MACHINE_LOCK, type RealNode, startRealNodes } from '../../../hack/kubelet/real-node.ts';
 import type { Pod } from '../../../src/kube/types.ts';
-import { OPERATOR_NAMESPACE } from '../../e2e/support/install.ts';
+import { enforceRestrictedPods, OPERATOR_NAMESPACE } from '../../e2e/support/install.ts';
 import { runProgram } from '../../e2e/support/kubectl.ts';
 import { NotHere } from '../../e2e/support/not-here.ts';
 import { isReady } from '../../e2e/support/status.ts';
@@ -87,6 +87,7 @@ export function realTestBed(name: string): () => RealTestBed {
     const { dir, kubeconfig, binDir } = cluster;
     const bed = new TestBed(name, { dir, kubeconfig, binDir, operatorKubeconfig: kubeconfig }, cluster);
     closing.push(async () => bed.cleanUp());
+    await enforceRestrictedPods(bed.kubectl);
     await helmInstall(cluster);
     real = new RealTestBed(bed, cluster, nodes);
   }, HOOK_MS);

@@ -18,6 +18,16 @@ export interface ClusterFiles {
   readonly binDir: string;
 }
 
+/** Makes the namespace, or takes it as it is: from now on the API server refuses pods in it that are not `restricted`. */
+export async function enforceRestrictedPods(kubectl: Kubectl): Promise<void> {
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  await kubectl.apply({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: OPERATOR_NAMESPACE, labels },
+  });
+}
+
 /** Installs the chart, or brings it up to date. Returns when the API server serves NodeMaintenances. */
 export async function installChart(
   cluster: ClusterFiles,
