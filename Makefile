@@ -31,7 +31,7 @@ cluster: install ## start a real control plane with 4 fake nodes (or kind: CLUST
 cluster-down: install ## stop it
 	@$(NODE) hack/cluster/down.ts
 
-e2e-kubelet: install ## the image on real kubelets: needs root on Debian (part of make test)
+e2e-kubelet: install ## the image on real kubelets: needs root on Debian (part of make test; KUBELET_FILL=1: its figures into the README)
 	@$(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning node_modules/jest/bin/jest.js --config test/e2e-kubelet/jest.config.mjs
 
 bundle: install ## the operator in one file, dist/haulout.mjs

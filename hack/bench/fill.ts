@@ -1,6 +1,7 @@
 /**
  * Writes what was measured where people read it: between `<!-- bench: NAME -->` and `<!-- end of bench -->` of README.md
- * (NAME is speed; only a whole run fills it) and of docs/volumes.md (volumes).
+ * (NAME is speed; only a whole run fills it) and of docs/volumes.md (volumes). README.md has a place for idle as well,
+ * which KUBELET_FILL=1 make e2e-kubelet fills.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ export function fillDocuments(report: Report): string[] {
   ];
 }
 
-function fillFile(file: string, name: string, lines: readonly string[] | undefined): string {
+export function fillFile(file: string, name: string, lines: readonly string[] | undefined): string {
   if (!lines) return `${file} stays as it is: not all of its rows were played`;
   const path = join(repositoryRoot, file);
   writeFileSync(path, filled(readFileSync(path, 'utf8'), name, lines));

@@ -1,21 +1,24 @@
 /** The image, installed with the chart as users install it, on real kubelets: what fake nodes cannot show. */
-import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { fillFile } from '../../hack/bench/fill.ts';
+import { describeMiss, isMet } from '../../hack/bench/goals.ts';
+import { idleGoals, idleLines } from '../../hack/bench/idle.ts';
+import { thisMachine } from '../../hack/bench/report.ts';
 import { MADE_FOR } from '../../hack/cluster/lib/made-for.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { deployment } from '../e2e/support/builders.ts';
 import { OPERATOR_NAMESPACE } from '../e2e/support/install.ts';
 import { isReady } from '../e2e/support/status.ts';
-import { commandOf, startedAt, untilAge, usageOf } from './support/figures.ts';
+import { idleFigures } from './support/idle.ts';
 import { REAL_NODES, type RealTestBed, realTestBed } from './support/real-test-bed.ts';
 import { Evidence } from './support/workload.ts';
 
 const here = realTestBed('kubelet');
-/** When start-up is over, and a minute later. */
-const STARTED_SECONDS = 10;
-const SETTLED_SECONDS = STARTED_SECONDS + 60;
+/** The goals are less: a busy machine takes longer, and memory does not depend on that. */
 const LIMITS = { residentMb: 125, startSeconds: 10, cpuPercent: 3 };
+/** The goals count, and README.md is filled: for a machine that has nothing else to do. */
+const isJudged = ['1', 'true', 'yes'].includes(process.env['KUBELET_FILL'] ?? '');
 
 test('the operator runs on two real nodes, and one of them leads', async () => {
   const real = here();
@@ -34,24 +37,23 @@ test('the operator runs on two real nodes, and one of them leads', async () => {
 
 test('it starts quickly, and costs little while there is nothing to do', async () => {
   const real = here();
-  const leader = await real.leader();
-  const figures = await Promise.all((await real.operatorPods()).map(async (pod) => figuresOf(real, pod)));
-  const memoryGb = (totalmem() / 2 ** 30).toFixed(0);
-  const load = loadavg()[0]?.toFixed(1);
-  print(
-    `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores, ${memoryGb} GiB, load average ${load}:`,
-  );
-  for (const one of figures) {
-    print(
-      `${one.pod === leader ? 'leader' : 'standby'}: listens ${one.listens.toFixed(2)} s after its process began, in sync` +
-        ` after ${one.inSync.toFixed(2)} s; ${one.earlyMb.toFixed(0)} MB at first, ${one.settledMb.toFixed(0)} MB after` +
-        ` ${SETTLED_SECONDS} s; ${one.cpuPercent.toFixed(2)} % of a core over a minute`,
-    );
-    // Goals are 1 s, 125 MB and 0.5 %; a busy machine may take longer, and memory does not depend on that.
-    expect(one.inSync).toBeLessThan(LIMITS.startSeconds);
-    expect(one.settledMb).toBeLessThan(LIMITS.residentMb);
-    expect(one.cpuPercent).toBeLessThan(LIMITS.cpuPercent);
+  const machine = thisMachine();
+  const [second] = await standbyPods(real);
+  if (!second) throw new Error('no replica stands by');
+  const [leader, standby] = await Promise.all([
+    idleFigures(real, await leaderPod(real)),
+    idleFigures(real, second),
+  ]);
+  for (const line of idleLines(machine, leader, standby)) print(line);
+  for (const figures of [leader, standby]) {
+    expect(figures.inSyncSeconds).toBeLessThan(LIMITS.startSeconds);
+    expect(figures.settledMb).toBeLessThan(LIMITS.residentMb);
+    expect(figures.cpuPercent).toBeLessThan(LIMITS.cpuPercent);
   }
+  if (!isJudged) return;
+  print(fillFile('README.md', 'idle', idleLines(machine, leader, standby)));
+  const goals = [leader, standby].flatMap(idleGoals);
+  expect(goals.filter((goal) => !isMet(goal)).map(describeMiss)).toEqual([]);
 });
 
 test('it drains a fake node from there', async () => {
@@ -80,7 +82,7 @@ test('it drains the real node under itself: containers stop in good order, the s
   const first = await leaderPod(real);
   const node = first.spec.nodeName ?? '';
   const others = REAL_NODES.filter((one) => one !== node);
-  const standby = (await real.operatorPods()).find(({ metadata }) => metadata.name !== first.metadata.name);
+  const [standby] = await standbyPods(real);
 
   await Promise.all(others.map(async (other) => bed.cordon(other)));
   await bed.kubectl.apply(
@@ -191,47 +193,9 @@ async function leaderPod(real: RealTestBed): Promise<Pod> {
   return pod;
 }
 
-interface Figures {
-  readonly pod: string;
-  /** Seconds since the process began. */
-  readonly listens: number;
-  readonly inSync: number;
-  readonly earlyMb: number;
-  readonly settledMb: number;
-  readonly cpuPercent: number;
-}
-
-async function figuresOf(real: RealTestBed, pod: Pod): Promise<Figures> {
-  const pid = pidOf(real, pod);
-  const started = startedAt(pid);
-  const log = real.operatorLog(pod);
-  const after = (message: string): number => {
-    const line = log.find((one) => one.message.startsWith(message));
-    return (Date.parse(line?.timestamp ?? '') - started) / 1000;
-  };
-  await untilAge(pid, 3);
-  const early = usageOf(pid);
-  await untilAge(pid, STARTED_SECONDS);
-  const before = usageOf(pid);
-  const from = performance.now();
-  await untilAge(pid, SETTLED_SECONDS);
-  const settled = usageOf(pid);
-  const seconds = (performance.now() - from) / 1000;
-  return {
-    pod: pod.metadata.name,
-    listens: after('serving'),
-    inSync: after('caches are in sync'),
-    earlyMb: early.residentMb,
-    settledMb: settled.residentMb,
-    cpuPercent: ((settled.cpuSeconds - before.cpuSeconds) / seconds) * 100,
-  };
-}
-
-function pidOf(real: RealTestBed, pod: Pod): number {
-  const pids = real.node(pod.spec.nodeName).pidsOfPod(pod.metadata.uid ?? '');
-  const pid = pids.find((one) => commandOf(one).includes('/app/haulout.mjs'));
-  if (pid === undefined) throw new Error(`${pod.metadata.name} has no process`);
-  return pid;
+async function standbyPods(real: RealTestBed): Promise<readonly Pod[]> {
+  const leader = await real.leader();
+  return (await real.operatorPods()).filter(({ metadata }) => metadata.name !== leader);
 }
 
 /** When its kubelet has taken the object away: all of its containers have stopped. */
