@@ -1,5 +1,6 @@
 // Reading command lines. A reader of our own instead of node:util's parseArgs: that one has no switch with a value
 // (--leader-elect=false) and its errors are neither one line nor advice.
+import type { Permissions } from '../drain/permissions.ts';
 import { closest } from '../runtime/closest.ts';
 import { UsageError } from './exit.ts';
 
@@ -50,6 +51,29 @@ export function readFlags<Name extends string>(
     given.set(flag.name, value);
   }
   return { given, operand };
+}
+
+/** `--flag`, `--flag=true` or `--flag=false`. */
+export function readSwitch<Name extends string>(
+  given: Pick<GivenFlags<Name>, 'has' | 'get'>,
+  name: Name,
+  otherwise: boolean,
+): boolean {
+  if (!given.has(name)) return otherwise;
+  const value = given.get(name) ?? 'true';
+  if (value !== 'true' && value !== 'false')
+    throw new UsageError(`--${name} ${quote(value)} cannot be used: write --${name}=true or --${name}=false`);
+  return value === 'true';
+}
+
+/** What whoever installed the operator lets it do. */
+export function readPermissions(
+  given: Pick<GivenFlags<'allow-pod-deletion' | 'allow-deployment-restart'>, 'has' | 'get'>,
+): Permissions {
+  return {
+    podDeletion: readSwitch(given, 'allow-pod-deletion', true),
+    deploymentRestart: readSwitch(given, 'allow-deployment-restart', true),
+  };
 }
 
 /** The lines of a help text that list the flags. */

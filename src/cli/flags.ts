@@ -1,7 +1,15 @@
 import { logLevels } from '../runtime/logger.ts';
 import type { LogLevel } from '../runtime/logger.ts';
 import { UsageError } from './exit.ts';
-import { type Flag, type GivenFlags, flagTable, quote, readFlags } from './flag-reader.ts';
+import {
+  type Flag,
+  type GivenFlags,
+  flagTable,
+  quote,
+  readFlags,
+  readPermissions,
+  readSwitch,
+} from './flag-reader.ts';
 import type { Permissions } from '../drain/permissions.ts';
 import type { NodeLimit } from '../maintenance/turns.ts';
 
@@ -137,14 +145,11 @@ export function parseRunOptions(args: readonly string[], surroundings: Surroundi
       (n) => Number.isInteger(n) && n >= 1,
     ),
     maxUnavailableNodes: nodeLimit(given),
-    permitted: {
-      podDeletion: toggle(given, 'allow-pod-deletion', true),
-      deploymentRestart: toggle(given, 'allow-deployment-restart', true),
-    },
+    permitted: readPermissions(given),
     logLevel: logLevel(given),
     httpAddress: address(given, 'http-address', '0.0.0.0:8080'),
     secureMetrics: secureMetrics(given),
-    leaderElect: toggle(given, 'leader-elect', true),
+    leaderElect: readSwitch(given, 'leader-elect', true),
     leaseName: name(given, 'lease-name', 'haulout', dnsSubdomain, 253),
     pod: ownPod(filled(env['POD_NAMESPACE']), filled(env['POD_NAME'])),
   };
@@ -212,7 +217,7 @@ function logLevel(given: Given): LogLevel {
 }
 
 function secureMetrics(given: Given): SecureMetricsOptions | undefined {
-  if (toggle(given, 'metrics-secure', false))
+  if (readSwitch(given, 'metrics-secure', false))
     return {
       address: address(given, 'metrics-address', '0.0.0.0:8443'),
       certDir: text(given, 'metrics-cert-dir', undefined),
@@ -231,13 +236,6 @@ function address(given: Given, flag: 'http-address' | 'metrics-address', otherwi
   }
   // ':8080' is how many tools write "every address".
   return { host: parts[1] ?? (parts[2] === '' ? '0.0.0.0' : (parts[2] ?? '0.0.0.0')), port };
-}
-
-function toggle(given: Given, flag: FlagName, otherwise: boolean): boolean {
-  if (!given.has(flag)) return otherwise;
-  const value = given.get(flag) ?? 'true';
-  if (value !== 'true' && value !== 'false') throw wrong(flag, value, `--${flag}=true or --${flag}=false`);
-  return value === 'true';
 }
 
 function filled(value: string | undefined): string | undefined {

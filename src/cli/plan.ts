@@ -1,5 +1,6 @@
 // `haulout plan NODE`: what a maintenance of the node would do, without doing it.
 import type { NodeMaintenanceSpec } from '../api/types.generated.ts';
+import type { Permissions } from '../drain/permissions.ts';
 import { KubeClient } from '../kube/kube-client.ts';
 import { compose } from '../preview/compose.ts';
 import { observe } from '../preview/observe.ts';
@@ -11,7 +12,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { nullLogger } from '../runtime/logger.ts';
 import { loadAccess } from './access.ts';
 import { exitCodes, UsageError } from './exit.ts';
-import { flagTable, quote, readFlags } from './flag-reader.ts';
+import { flagTable, quote, readFlags, readPermissions } from './flag-reader.ts';
 import type { ValidateIo } from './validate.ts';
 import { readVersion } from './version.ts';
 
@@ -23,6 +24,16 @@ const flags = [
     help: "manifest of the NodeMaintenance, '-' for standard input (default: all its defaults)",
   },
   { name: 'output', short: 'o', value: 'FORMAT', help: 'text or json (default text)' },
+  {
+    name: 'allow-pod-deletion',
+    value: undefined,
+    help: 'what the operator is told by its flag of this name (default true; --allow-pod-deletion=false)',
+  },
+  {
+    name: 'allow-deployment-restart',
+    value: undefined,
+    help: 'the same (default true; --allow-deployment-restart=false)',
+  },
   {
     name: 'kubeconfig',
     value: 'FILE',
@@ -48,6 +59,8 @@ interface PlanOptions {
   readonly node: string | undefined;
   readonly file: string | undefined;
   readonly output: 'text' | 'json';
+  /** Of the operator. */
+  readonly permitted: Permissions;
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
 }
@@ -95,7 +108,14 @@ function parsePlanOptions(args: readonly string[]): PlanOptions {
   if (operand === undefined && file === undefined) {
     throw new UsageError('no node given: write haulout plan NODE, or haulout plan -f FILE');
   }
-  return { node: operand, file, output, kubeconfig: given.get('kubeconfig'), context: given.get('context') };
+  return {
+    node: operand,
+    file,
+    output,
+    permitted: readPermissions(given),
+    kubeconfig: given.get('kubeconfig'),
+    context: given.get('context'),
+  };
 }
 
 async function findSubject({ node, file }: PlanOptions, io: ValidateIo): Promise<Subject | 'invalid'> {
@@ -140,7 +160,7 @@ async function look({ node, name, spec }: Subject, options: PlanOptions): Promis
     // It takes the place of an object of the same name that is there already.
     const others = seen.maintenances.filter(({ metadata }) => metadata.name !== name);
     const scene = { ...seen, maintenances: others };
-    const outlook = lookAhead(scene, imagine(name ?? node, spec, scene.now));
+    const outlook = lookAhead(scene, imagine(name ?? node, spec, scene.now), options.permitted);
     return compose(scene, outlook, await rehearse(client, outlook.leavers, signal), name);
   } finally {
     await client.close();

@@ -43,6 +43,7 @@ export function findObstructions(
       return ofServer(leaver, rehearsals.get(uid), blockers.get(uid), stance);
     }),
     ...ofNode(outlook),
+    ...ofOperator(outlook),
     ...homeless.map(ofHomeless),
   ];
   return merge(findings);
@@ -75,14 +76,14 @@ function ofServer(
       return blocker ? [refusal(leaver, obstacleOf(blocker), blocker, stance)] : [];
     case 'notPermitted': {
       const planned = blocker ? [refusal(leaver, obstacleOf(blocker), blocker, stance)] : [];
-      return [{ cause: 'NotPermitted', message: notPermitted, pods }, ...planned];
+      return [{ cause: 'NotPermitted', message: mayNotAsk, pods }, ...planned];
     }
     case 'failed':
       return [{ cause: 'ApiError', message: `the API server could not tell: ${rehearsal.message}`, pods }];
   }
 }
 
-const notPermitted =
+const mayNotAsk =
   'you may not ask for evictions, not even as a dry run, so what the API server would say is not known: ' +
   'get the right to create pods/eviction';
 
@@ -140,6 +141,10 @@ function ofNode({ node, leavers, stance }: Outlook): Finding[] {
   const why = `node ${node.metadata.name} is not Ready (${ready?.reason ?? 'no condition'})`;
   const message = `${why}: its kubelet cannot confirm that pods have stopped, so they would stay Terminating`;
   return [{ cause: 'NodeNotReady', message, pods: [] }];
+}
+
+function ofOperator({ notPermitted: message }: Outlook): Finding[] {
+  return message === undefined ? [] : [{ cause: 'NotPermitted', message, pods: [] }];
 }
 
 function ofHomeless({ pods, fitsAlone, reasons }: HomelessForecast): Finding {

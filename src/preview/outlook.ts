@@ -14,7 +14,7 @@ import { timestamp } from '../maintenance/drain-clock.ts';
 import { commonGracePeriod } from '../maintenance/evacuation.ts';
 import { Memory } from '../maintenance/memory.ts';
 import { plan } from '../maintenance/plan.ts';
-import { everythingPermitted } from '../drain/permissions.ts';
+import { everythingPermitted, notPermitted, type Permissions } from '../drain/permissions.ts';
 import { comparePods } from '../maintenance/pods.ts';
 import type { Snapshot } from '../maintenance/snapshot.ts';
 import { type Stance, isSilent, takeStance } from '../maintenance/stance.ts';
@@ -58,6 +58,8 @@ export interface Outlook {
   readonly drain: DrainFacts | undefined;
   /** Sorted by namespace and name. */
   readonly leavers: readonly Leaver[];
+  /** Why the operator would not begin, as a sentence; the rest is what it would do if it was permitted. */
+  readonly notPermitted: string | undefined;
 }
 
 /** UID of a maintenance that exists only in a preview. */
@@ -78,8 +80,11 @@ export function imagine(name: string, spec: NodeMaintenanceSpec, now: number): N
   };
 }
 
-/** What would happen to the node of `scene` if `maintenance` began now and its turn had come. */
-export function lookAhead(scene: Scene, maintenance: NodeMaintenance): Outlook {
+/**
+ * What would happen to the node of `scene` if `maintenance` began now and its turn had come. `operator` is what whoever
+ * installed the operator lets it do.
+ */
+export function lookAhead(scene: Scene, maintenance: NodeMaintenance, operator: Permissions): Outlook {
   const settled = settle(snapshotOf(scene, maintenance));
   const { maintenances, admitted, permitted, node = scene.node } = settled;
   const stances = maintenances.map((each) => takeStance({ maintenance: each, node, admitted, permitted }));
@@ -87,12 +92,20 @@ export function lookAhead(scene: Scene, maintenance: NodeMaintenance): Outlook {
   if (stance === undefined) throw new Error('the previewed maintenance got lost');
   const holding = stances.filter(({ kind, evacuates }) => kind === 'holding' && evacuates);
   const silent = stances.filter(isSilent);
-  if (!holding.includes(stance)) return { stance, node, drain: undefined, leavers: [] };
+  const isHolding = holding.includes(stance);
+  const nobody: Outlook = {
+    stance,
+    node,
+    drain: undefined,
+    leavers: [],
+    notPermitted: isHolding ? notPermitted(stance.spec, operator) : undefined,
+  };
+  if (!isHolding) return nobody;
   const { facts } = planDrain(settled, node, holding, silent);
   const drain = facts.get(stance);
   // Suspended, although it holds the node: it asks nobody to leave.
-  if (!drain?.clock.active) return { stance, node, drain: undefined, leavers: [] };
-  return { stance, node, drain, leavers: leaversOf(settled, drain, [...holding, ...silent]) };
+  if (!drain?.clock.active) return nobody;
+  return { ...nobody, drain, leavers: leaversOf(settled, drain, [...holding, ...silent]) };
 }
 
 /** Those whom nothing but a budget or a webhook may keep. */
@@ -139,7 +152,7 @@ function snapshotOf(scene: Scene, maintenance: NodeMaintenance): Snapshot {
     daemonSetExists: (uid) => daemonSets.has(uid),
     volumes: volumeFacts(scene),
     admitted: true,
-    // Only the operator knows what it was told.
+    // It is told beside what it keeps from happening.
     permitted: everythingPermitted,
     self: undefined,
     memory: memory.view(nodeName),

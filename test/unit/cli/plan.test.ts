@@ -41,6 +41,11 @@ describe('refuses, in one line that says what to write instead,', () => {
     [['a', '-oyaml'], '', '--output "yaml" cannot be used: write text or json'],
     [['a', '-o=yaml'], '', '--output "yaml" cannot be used: write text or json'],
     [['a', '--kubeconfig='], '', '--kubeconfig "" cannot be used: write a value, or leave the flag out'],
+    [
+      ['a', '--allow-pod-deletion=no'],
+      '',
+      '--allow-pod-deletion "no" cannot be used: write --allow-pod-deletion=true or --allow-pod-deletion=false',
+    ],
     [['a', '-f', '/nonexistent'], '', 'cannot read /nonexistent: there is no such file'],
     [['-f', '-'], '', 'standard input holds no NodeMaintenance'],
     [['-f', '-'], 'apiVersion: v1\nkind: Pod\n', 'standard input holds no NodeMaintenance'],

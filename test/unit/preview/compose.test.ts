@@ -153,6 +153,47 @@ describe('what stands in the way', () => {
       [{ cause: 'NotPermitted' }, { cause: 'PodDisruptionBudget' }],
     ],
     [
+      'what the operator may not do, with what would happen if it might',
+      {
+        pods: [pod('a')],
+        budgets: [closed],
+        answers: { a: no },
+        permitted: { podDeletion: false, deploymentRestart: false },
+        spec: { drain: { onTimeout: 'Delete', timeoutSeconds: 60, blockedDeployments: 'Restart' } },
+      },
+      [
+        {
+          cause: 'NotPermitted',
+          message: expect.stringMatching(
+            /^the operator may not delete pods, .*allowPodDeletion: true.*; the operator may not restart Deployments, .*allowDeploymentRestart: true/,
+          ) as unknown as string,
+          pods: [],
+        },
+        { cause: 'PodDisruptionBudget' },
+      ],
+    ],
+    [
+      'what the operator may not do, on a node without pods as well',
+      {
+        permitted: { podDeletion: false, deploymentRestart: true },
+        spec: { drain: { deleteBlockedAfterSeconds: 1 } },
+      },
+      [{ cause: 'NotPermitted' }],
+    ],
+    [
+      'what the operator may not do does not, where nobody asks for it',
+      { pods: [pod('a')], permitted: { podDeletion: false, deploymentRestart: false } },
+      [],
+    ],
+    [
+      'what the operator may not do does not, where nobody has to leave',
+      {
+        permitted: { podDeletion: false, deploymentRestart: false },
+        spec: { nodeDrainPolicy: 'NoSchedule', drain: { blockedDeployments: 'Restart' } },
+      },
+      [],
+    ],
+    [
       'an answer that says nothing about the pod',
       { pods: [pod('a')], answers: { a: { kind: 'failed', message: 'internal error' } } },
       [{ cause: 'ApiError', message: 'the API server could not tell: internal error' }],

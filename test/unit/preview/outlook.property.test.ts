@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { NodeMaintenance } from '../../../src/api/types.generated.ts';
+import { everythingPermitted } from '../../../src/drain/permissions.ts';
 import { imagine, lookAhead } from '../../../src/preview/outlook.ts';
 import { at, budget, maintenance, node, noon, pod, record } from '../../fixtures/objects.ts';
 import { observation } from '../../fixtures/previews.ts';
@@ -103,6 +104,7 @@ test('the plan comes to rest whatever is on the node already, and pods leave or 
             budgets: budgets.map((one, index) => budget(`b${index}`, one)),
           }),
           imagine('fw', { nodeName: 'n1', ...wanted }, noon),
+          everythingPermitted,
         );
         for (const { pod: one } of outlook.leavers) {
           expect(one.metadata.deletionTimestamp).toBeUndefined();

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import type { NodeMaintenanceSpec } from '../../../src/api/types.generated.ts';
+import { everythingPermitted } from '../../../src/drain/permissions.ts';
 import { imagine, lookAhead, type Scene } from '../../../src/preview/outlook.ts';
 import { budget, maintenance, node, noon, pod, record } from '../../fixtures/objects.ts';
 import { observation } from '../../fixtures/previews.ts';
 
 function look(scene: Partial<Scene>, spec: Omit<NodeMaintenanceSpec, 'nodeName'> = {}) {
-  return lookAhead(observation(scene), imagine('fw', { nodeName: 'n1', ...spec }, noon));
+  return lookAhead(observation(scene), imagine('fw', { nodeName: 'n1', ...spec }, noon), everythingPermitted);
 }
 
 const names = ({ leavers }: ReturnType<typeof look>) => leavers.map(({ pod: { metadata } }) => metadata.name);
