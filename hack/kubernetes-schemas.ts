@@ -1,9 +1,8 @@
 // JSON schemas of the built-in kinds, for kubeconform, from the OpenAPI documents that the pinned Kubernetes module holds.
 // Nothing is downloaded that building the test cluster does not download as well.
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { repositoryRoot } from './cluster/lib/paths.ts';
+import { goModuleDirectory } from './cluster/lib/go-modules.ts';
 
 interface JsonObject {
   readonly [key: string]: unknown;
@@ -17,7 +16,7 @@ const prefix = '#/components/schemas/';
  * @throws if the Go module cannot be had
  */
 export function writeKubernetesSchemas(directory: string): void {
-  const documents = join(kubernetesModule(), 'api/openapi-spec/v3');
+  const documents = join(goModuleDirectory('kubernetes', 'k8s.io/kubernetes'), 'api/openapi-spec/v3');
   for (const file of readdirSync(documents).filter((name) => name.endsWith('_openapi.json'))) {
     const schemas = object(
       object(readJson(readFileSync(join(documents, file), 'utf8'))['components'])['schemas'],
@@ -39,16 +38,6 @@ function fileName({ group, version, kind }: JsonObject): string {
     .filter((part) => part !== '')
     .join('-')
     .toLowerCase();
-}
-
-/** Directory of the k8s.io/kubernetes module that the test cluster is built from. */
-function kubernetesModule(): string {
-  const output = execFileSync('go', ['mod', 'download', '-json', 'k8s.io/kubernetes'], {
-    cwd: join(repositoryRoot, 'hack/cluster/tools/kubernetes'),
-    env: { ...process.env, GOFLAGS: '-mod=readonly', GOWORK: 'off' },
-    encoding: 'utf8',
-  });
-  return asText(readJson(output)['Dir']);
 }
 
 function readJson(json: string): JsonObject {

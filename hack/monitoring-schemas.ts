@@ -1,9 +1,8 @@
 // JSON schemas of the Prometheus operator's kinds that the chart has, for kubeconform, from the CRDs in its Go module.
-import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { repositoryRoot } from './cluster/lib/paths.ts';
+import { goModuleDirectory } from './cluster/lib/go-modules.ts';
 import { as } from './cluster/lib/untyped.ts';
 
 const kinds = ['ServiceMonitor', 'PodMonitor', 'PrometheusRule'] as const;
@@ -19,14 +18,24 @@ interface Crd {
 
 /** Writes KIND-monitoring-v1.json for each of the kinds. Unknown fields are refused. @throws if the module cannot be had */
 export function writeMonitoringSchemas(directory: string): void {
-  const crds = join(operatorModule(), 'example/prometheus-operator-crd');
-  for (const kind of kinds) {
-    const name = kind.toLowerCase();
-    const crd = as<Crd>(parse(readFileSync(join(crds, `monitoring.coreos.com_${name}s.yaml`), 'utf8')));
+  for (const [kind, file] of monitoringCrds()) {
+    const crd = as<Crd>(parse(readFileSync(file, 'utf8')));
     const schema = crd.spec.versions.find((version) => version.name === 'v1')?.schema.openAPIV3Schema;
     if (!schema) throw new Error(`the Prometheus operator has no ${kind} v1 any more`);
-    writeFileSync(join(directory, `${name}-monitoring-v1.json`), JSON.stringify(closed(schema)));
+    writeFileSync(
+      join(directory, `${kind.toLowerCase()}-monitoring-v1.json`),
+      JSON.stringify(closed(schema)),
+    );
   }
+}
+
+/** Files with the CRDs, by kind. @throws if the module cannot be had */
+export function monitoringCrds(): ReadonlyMap<string, string> {
+  const module = goModuleDirectory('monitoring-crds', 'github.com/prometheus-operator/prometheus-operator');
+  const directory = join(module, 'example/prometheus-operator-crd');
+  return new Map(
+    kinds.map((kind) => [kind, join(directory, `monitoring.coreos.com_${kind.toLowerCase()}s.yaml`)]),
+  );
 }
 
 /** As the API server reads such a schema: fields that it does not name are wrong, except in metadata, which it knows. */
@@ -38,14 +47,4 @@ function closed(schema: unknown): unknown {
   return copy['type'] === 'object' && 'properties' in copy && !isOpen
     ? { ...copy, additionalProperties: false }
     : copy;
-}
-
-function operatorModule(): string {
-  const module = 'github.com/prometheus-operator/prometheus-operator';
-  const output = execFileSync('go', ['mod', 'download', '-json', module], {
-    cwd: join(repositoryRoot, 'hack/cluster/tools/monitoring-crds'),
-    env: { ...process.env, GOFLAGS: '-mod=readonly', GOWORK: 'off' },
-    encoding: 'utf8',
-  });
-  return as<{ Dir: string }>(JSON.parse(output)).Dir;
 }

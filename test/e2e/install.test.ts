@@ -91,7 +91,7 @@ describe.each(['helm', 'helm3'] as const)('%s', (version) => {
 
   test('a node that cannot be written fails the uninstallation, is listed, and the operator comes back', async () => {
     const helm = new Helm(bed, version);
-    await helm.install({ 'uninstall.timeoutSeconds': '4' });
+    await helm.install({ uninstall: { timeoutSeconds: 4 } });
     const operator = await standIn(`${version}-3`);
     const { node } = await drained(`${version}-refused`);
     await bed.maintain(node);

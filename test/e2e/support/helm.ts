@@ -7,7 +7,7 @@ import { toolPath } from '../../../hack/cluster/lib/tools.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { eventually } from './eventually.ts';
 import { OPERATOR_NAMESPACE, operatorKubeconfig } from './install.ts';
-import { type Output, runProgram } from './kubectl.ts';
+import { type Output, type RunOptions, runProgram } from './kubectl.ts';
 import type { TestBed } from './test-bed.ts';
 
 const CHART = join(repositoryRoot, 'charts', 'haulout');
@@ -21,32 +21,29 @@ export class Helm {
     this.#program = toolPath(version);
   }
 
-  async run(...args: readonly string[]): Promise<Output> {
+  async try(args: readonly string[], options: RunOptions = {}): Promise<Output> {
     const common = [`--namespace=${OPERATOR_NAMESPACE}`, `--kubeconfig=${this.#bed.files.kubeconfig}`];
-    return runProgram(this.#program, [...args, ...common]);
+    return runProgram(this.#program, [...args, ...common], options);
+  }
+
+  /** Standard output; throws with what helm said when it fails. */
+  async run(args: readonly string[], options: RunOptions = {}): Promise<string> {
+    const { code, stdout, stderr } = await this.try(args, options);
+    if (code !== 0) throw new Error(`helm ${args.join(' ')}: exit code ${code}: ${stdout}${stderr}`);
+    return stdout;
   }
 
   /** `helm upgrade --install --wait`, and a kubeconfig of the ServiceAccount, which may be a new one. */
-  async install(values: Readonly<Record<string, string>> = {}, chart = CHART): Promise<void> {
-    const settings = Object.entries(values).map(([key, value]) => `--set=${key}=${value}`);
-    const { code, stdout, stderr } = await this.run(
-      'upgrade',
-      'haulout',
-      chart,
-      '--install',
-      '--wait',
-      '--timeout=90s',
-      '--create-namespace',
-      '--reset-values',
-      ...settings,
-    );
-    if (code !== 0) throw new Error(`helm upgrade: exit code ${code}: ${stdout}${stderr}`);
+  async install(values: object = {}, chart = CHART): Promise<void> {
+    const args = ['--install', '--wait', '--timeout=90s', '--create-namespace', '--reset-values'];
+    const stdin = JSON.stringify(values);
+    await this.run(['upgrade', 'haulout', chart, ...args, '--values=-'], { stdin });
     await operatorKubeconfig(this.#bed.files);
   }
 
   /** `helm uninstall`, with the Job's container run as a process. Resolves to what both said. */
   async uninstall(): Promise<{ readonly helm: Output; readonly job: Output }> {
-    const helm = this.run('uninstall', 'haulout', '--wait', '--timeout=60s');
+    const helm = this.try(['uninstall', 'haulout', '--wait', '--timeout=60s']);
     const [said, job] = await Promise.all([helm, playReleaseJob(this.#bed)]);
     return { helm: said, job };
   }
