@@ -1,3 +1,6 @@
+import { escapeUnprintable } from '../runtime/plain-text.ts';
+import { redactText } from '../runtime/redact.ts';
+
 /** What the shell and the kubelet get back. */
 export const exitCodes = {
   ok: 0,
@@ -20,5 +23,5 @@ export class StartError extends Error {
 /** The single line that tells a person why the process ends, or undefined for an error that is a bug. */
 export function explain(error: unknown): string | undefined {
   if (!(error instanceof UsageError) && !(error instanceof StartError)) return undefined;
-  return `haulout: ${error.message.replaceAll(/\s*\n\s*/g, ' ')}`;
+  return `haulout: ${escapeUnprintable(redactText(error.message).replaceAll(/\s*\n\s*/g, ' '))}`;
 }

@@ -7,7 +7,7 @@ import { observe } from '../preview/observe.ts';
 import { imagine, lookAhead } from '../preview/outlook.ts';
 import type { Preview } from '../preview/preview.ts';
 import { rehearse } from '../preview/rehearsal.ts';
-import { renderPreview } from '../preview/text.ts';
+import { renderJson, renderPreview } from '../preview/text.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { nullLogger } from '../runtime/logger.ts';
 import { loadAccess } from './access.ts';
@@ -87,9 +87,7 @@ export async function planCommand(args: readonly string[], io: ValidateIo): Prom
   const subject = await findSubject(options, io);
   if (subject === 'invalid') return exitCodes.unusable;
   const preview = await look(subject, options);
-  io.stdout.write(
-    options.output === 'json' ? `${JSON.stringify(preview, undefined, 2)}\n` : renderPreview(preview),
-  );
+  io.stdout.write(options.output === 'json' ? renderJson(preview) : renderPreview(preview));
   return preview.clear ? exitCodes.ok : exitCodes.failed;
 }
 

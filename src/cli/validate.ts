@@ -4,6 +4,7 @@ import { identify } from '../api/identity.ts';
 import { formatPath, type Problem } from '../api/problem.ts';
 import { isObject } from '../api/schema.ts';
 import { createValidator } from '../api/validation.ts';
+import { escapeUnprintable } from '../runtime/plain-text.ts';
 import { exitCodes } from './exit.ts';
 import { type Manifest, readManifests } from './manifests.ts';
 
@@ -66,7 +67,7 @@ export async function validateCommand(args: readonly string[], io: ValidateIo): 
   const tally: Tally = { valid: 0, invalid: 0, skipped: 0, problems: 0 };
   let unreadable = 0;
   for (const file of args) {
-    const name = file === '-' ? '<stdin>' : file;
+    const name = file === '-' ? '<stdin>' : oneLine(file);
     const text = await readText(file, io);
     if (text.kind === 'unreadable') {
       io.stderr.write(`haulout validate: cannot read ${name}: ${text.why}\n`);
@@ -92,7 +93,9 @@ function report(name: string, manifest: Manifest, check: Check, tally: Tally, io
   const { object, lineOf } = manifest;
   const whose = identify(object);
   if (whose.kind === 'foreign') {
-    io.stderr.write(`${name}:${lineOf([])}: skipped: ${describe(object)} is not a NodeMaintenance\n`);
+    io.stderr.write(
+      `${name}:${lineOf([])}: skipped: ${oneLine(describe(object))} is not a NodeMaintenance\n`,
+    );
     tally.skipped += 1;
     return;
   }
@@ -114,7 +117,7 @@ export function sentence({ path, message, hint }: Problem): string {
 }
 
 function oneLine(text: string): string {
-  return text.replaceAll(/\s*\n\s*/g, ' ');
+  return escapeUnprintable(text.replaceAll(/\s*\n\s*/g, ' '));
 }
 
 function describe(object: unknown): string {

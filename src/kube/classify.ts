@@ -1,3 +1,5 @@
+import { cleanMessage } from '../runtime/plain-text.ts';
+import { redactText } from '../runtime/redact.ts';
 import type { Refusal } from './answer.ts';
 import type { ApiStatus } from './types.ts';
 
@@ -8,7 +10,6 @@ export interface AnswerHeaders {
   readonly date?: string;
 }
 
-const longestMessage = 1_024;
 const longestRetryAfterSeconds = 600;
 /** What the eviction API itself sends for a budget that is being processed. */
 const budgetRetrySeconds = 10;
@@ -33,7 +34,7 @@ const versionTooLarge = /too large resource version/i;
  */
 export function classify(code: number, body: ApiStatus | undefined, headers: AnswerHeaders): Refusal {
   const raw = body?.message ?? '';
-  const message = cleanMessage(raw === '' ? `the API server answered ${code}` : raw);
+  const message = wordsOf(raw === '' ? `the API server answered ${code}` : raw);
   if (webhookDenial.test(raw) || policyDenial.test(raw)) {
     return { kind: 'admission', message };
   }
@@ -42,6 +43,11 @@ export function classify(code: number, body: ApiStatus | undefined, headers: Ans
     classifyVersion(code, body, raw, message) ??
     classifyCode(code, body, message, headers)
   );
+}
+
+/** What others said, as it may go into logs, events and status: a webhook may quote whatever it was sent. */
+function wordsOf(text: string): string {
+  return cleanMessage(redactText(text));
 }
 
 /** Whether a dry run was refused only because a webhook cannot be asked without side effects. */
@@ -69,7 +75,7 @@ function classifyEviction(
       return undefined;
     }
     const text = cause?.message ?? '';
-    const why = text === '' ? message : cleanMessage(text);
+    const why = text === '' ? message : wordsOf(text);
     const budget = budgetName.exec(text)?.[1];
     if (text.includes('still being processed') || (body?.details?.retryAfterSeconds ?? 0) > 0) {
       return stale(budget, why);
@@ -145,7 +151,7 @@ function classifyCode(
  * line of explanation. Never contains headers or bodies.
  */
 export function classifyNetworkError(error: unknown): Refusal {
-  return { kind: 'network', message: cleanMessage(describe(error, 0)) };
+  return { kind: 'network', message: wordsOf(describe(error, 0)) };
 }
 
 function describe(error: unknown, depth: number): string {
@@ -192,14 +198,4 @@ function headerSeconds({ retryAfter, date }: AnswerHeaders): number | undefined 
   }
   const seconds = (Date.parse(text) - Date.parse(date ?? '')) / 1_000;
   return Number.isNaN(seconds) ? undefined : seconds;
-}
-
-/** One line of at most 1,024 characters without control characters: fit for logs, conditions and events. */
-export function cleanMessage(text: string): string {
-  return text
-    .slice(0, longestMessage * 2)
-    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-    .trim()
-    .slice(0, longestMessage)
-    .toWellFormed();
 }

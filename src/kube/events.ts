@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { cleanMessage } from '../runtime/plain-text.ts';
 import { TokenBucket } from '../runtime/token-bucket.ts';
 import type { Answer } from './answer.ts';
-import { cleanMessage } from './classify.ts';
 import type { Client } from './client.ts';
 import { microTime } from './micro-time.ts';
 import { pause } from './pause.ts';
@@ -107,7 +107,7 @@ export class EventRecorder {
       key,
       details,
       collection: `/apis/events.k8s.io/v1/namespaces/${details.regarding.namespace ?? 'default'}/events`,
-      name: `${details.regarding.name.slice(0, 200)}.${randomBytes(8).toString('hex')}`,
+      name: `${details.regarding.name.slice(0, 200).replace(/[-.]+$/, '')}.${randomBytes(8).toString('hex')}`,
       firstMs: clock.now(),
       count: 1,
       lastMs: clock.now(),

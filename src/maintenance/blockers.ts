@@ -3,6 +3,7 @@ import { type Obstacle, protectedFrom } from '../drain/obstacles.ts';
 import { isTerminating } from '../drain/filters.ts';
 import type { Node, Pod } from '../kube/types.ts';
 import { compareText } from '../runtime/compare.ts';
+import { cleanMessage } from '../runtime/plain-text.ts';
 import { timestamp } from './drain-clock.ts';
 import {
   type Evacuation,
@@ -90,7 +91,7 @@ function blockerOf(
   return {
     pod: { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name, uid: pod.metadata.uid },
     cause: obstacle.cause,
-    message: obstacle.message.slice(0, longestMessage),
+    message: cleanMessage(obstacle.message, longestMessage),
     ...(obstacle.budget ? { budget: obstacle.budget } : {}),
     since: timestamp(since),
     ...(next === undefined ? {} : { nextStep: next }),

@@ -1,4 +1,5 @@
 import type { NodeMaintenanceStatus, StatusCondition } from '../api/types.generated.ts';
+import { cleanMessage } from '../runtime/plain-text.ts';
 import { timestamp } from './drain-clock.ts';
 
 export type ConditionType =
@@ -37,7 +38,7 @@ export function setConditions(
       type,
       status,
       reason,
-      message: message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message,
+      message: cleanMessage(message, longestMessage),
       lastTransitionTime: before?.status === status ? before.lastTransitionTime : timestamp(now),
       ...(generation === undefined ? {} : { observedGeneration: generation }),
     };

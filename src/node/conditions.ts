@@ -1,4 +1,5 @@
 import type { Condition, Node } from '../kube/types.ts';
+import { cleanMessage } from '../runtime/plain-text.ts';
 
 /** Condition types of Kubernetes' node lifecycle (KEP-5683); they are free strings on every version of the API. */
 export const nodeConditionTypes = [
@@ -28,10 +29,9 @@ export interface MaintenanceState {
 /** What the node says of its maintenances; empty when there is none. */
 export function desiredNodeConditions(states: readonly MaintenanceState[]): NodeCondition[] {
   if (states.length === 0) return [];
-  const message = states
-    .map(({ name, reason }) => (reason ? `${name}: ${reason}` : name))
-    .join('; ')
-    .slice(0, 1024);
+  const message = cleanMessage(
+    states.map(({ name, reason }) => (reason ? `${name}: ${reason}` : name)).join('; '),
+  );
   const has = (...wanted: MaintenanceState['state'][]) => states.some(({ state }) => wanted.includes(state));
   const draining = has('draining');
   const condition = (type: NodeConditionType, value: boolean, reason: string): NodeCondition => ({

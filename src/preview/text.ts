@@ -1,5 +1,6 @@
 // A preview as people read it.
 import { count } from '../maintenance/words.ts';
+import { escapeUnprintable } from '../runtime/plain-text.ts';
 import { seconds } from './duration.ts';
 import type { BudgetForecast, Obstruction, PodForecast, PodName, Preview } from './preview.ts';
 
@@ -23,8 +24,14 @@ export function renderPreview(preview: Preview): string {
   ];
   return `${sections
     .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
+    .map((lines) => lines.map(escapeUnprintable).join('\n'))
     .join('\n\n')}\n`;
+}
+
+/** As programs read it; it may end up on a terminal all the same. */
+export function renderJson(preview: Preview): string {
+  const lines = JSON.stringify(preview, undefined, 2).split('\n');
+  return `${lines.map(escapeUnprintable).join('\n')}\n`;
 }
 
 function verdictLine({ nodeName, counts, obstacles, unknown }: Preview): string {

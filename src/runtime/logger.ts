@@ -1,4 +1,5 @@
 import winston from 'winston';
+import { escapeUnprintable } from './plain-text.ts';
 import { redactFields, redactText } from './redact.ts';
 
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
@@ -30,7 +31,8 @@ export function createLogger(options: LoggerOptions): Logger {
     levels: { error: 0, warn: 1, info: 2, debug: 3 },
     format: winston.format.printf((entry) => {
       const { level, message, fields } = entry;
-      return JSON.stringify({ timestamp: new Date().toISOString(), level, message, ...asFields(fields) });
+      const line = { timestamp: new Date().toISOString(), level, message, ...asFields(fields) };
+      return escapeUnprintable(JSON.stringify(line));
     }),
     transports: [new winston.transports.Stream({ stream: options.stream ?? process.stderr, eol: '\n' })],
     exitOnError: false,

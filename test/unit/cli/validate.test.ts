@@ -38,6 +38,16 @@ async function* chunks(text: string): AsyncGenerator<Uint8Array> {
 const head = 'apiVersion: haulout.dev/v1alpha1\nkind: NodeMaintenance\nmetadata: {name: a}\n';
 
 describe('haulout validate', () => {
+  it('lets no file move the cursor of a terminal, begin lines or hide something', async () => {
+    const hostile = JSON.stringify('x\u001b[2J\u009b2J\u202e\u200b\n1 NodeMaintenance valid');
+    const bad = file('hostile.yaml', `${head}spec:\n  nodeName: ${hostile}\n  ${hostile}: 1\n`);
+    const other = file('other.yaml', `apiVersion: v1\nkind: ${hostile}\nmetadata: {name: ${hostile}}\n`);
+    const { code, out, err } = await validate([bad, other]);
+    expect(code).toBe(1);
+    expect((out + err).replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(out).not.toMatch(/^1 NodeMaintenance valid$/m);
+  });
+
   it('ends with 0 when all is valid', async () => {
     const good = file('good.yaml', `${head}spec: {nodeName: w}\n---\n${head}spec: {nodeName: x}\n`);
     expect(await validate([good])).toEqual({ code: 0, out: '2 NodeMaintenances valid\n', err: '' });

@@ -292,10 +292,19 @@ describe('classify', () => {
 
   test('caps messages and frees them of control characters', () => {
     const { message } = classify(422, { message: `a\u0000\n\u001b[31mb\u2028c${'😀'.repeat(2_000)}` }, {});
-    expect(message).toHaveLength(1_024);
+    // No half of a pair at its end.
+    expect(message).toHaveLength(1_023);
     expect(message.startsWith('a [31mb c😀')).toBe(true);
     expect(message.isWellFormed()).toBe(true);
   });
+});
+
+test('the words of others lose what looks like a credential', () => {
+  const said =
+    'admission webhook "w" denied the request: Authorization: Bearer abcdefghijklmnop, password=hunter2';
+  const { message } = classify(403, { message: said }, {});
+  expect(message).toMatch(/^admission webhook "w" denied the request/);
+  expect(message).not.toMatch(/abcdefgh|hunter2/);
 });
 
 describe('classifyNetworkError', () => {

@@ -57,6 +57,17 @@ describe('EventRecorder', () => {
     });
   });
 
+  test.each([`${'n'.repeat(199)}.${'m'.repeat(40)}`, `${'n'.repeat(199)}-${'m'.repeat(40)}`])(
+    'the name of an event about %s is a name',
+    async (name) => {
+      const { client, recorder } = setUp();
+      recorder.emit({ ...details, regarding: { ...details.regarding, name } });
+      await settle();
+      const { body } = client.requests[0] as unknown as { body: { metadata: { name: string } } };
+      expect(body.metadata.name).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
+    },
+  );
+
   test('repetitions become one series, written together', async () => {
     const { clock, client, recorder } = setUp();
     recorder.emit(details);

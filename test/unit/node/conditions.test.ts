@@ -102,6 +102,19 @@ describe('the patch', () => {
     expect(conditionsDiffer(after, [])).toBe(false);
   });
 
+  // Half a pair at the cut comes back as another character, and the message would be written for ever.
+  test('a reason of any characters is what the API server gives back', () => {
+    for (const reason of ['a\nb\u0000c\u202ed', ...['', 'x'].map((first) => first + '😀'.repeat(1024))]) {
+      const conditions = desiredNodeConditions([state('m1', 'drained', reason)]);
+      const given = JSON.parse(JSON.stringify(conditions)) as typeof conditions;
+      for (const { message } of given) {
+        expect(message.isWellFormed()).toBe(true);
+        expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+        expect(message.length).toBeLessThanOrEqual(1024);
+      }
+    }
+  });
+
   test('an edited reason is a difference, the same words are none', () => {
     const held = apply(node(), nodeConditionsPatch(node(), drained, at(0)));
     expect(conditionsDiffer(held, desiredNodeConditions([state('m1', 'drained', 'Disks')]))).toBe(true);

@@ -1,12 +1,22 @@
 import { expect, test } from '@jest/globals';
 import { seconds } from '../../../src/preview/duration.ts';
-import { renderPreview } from '../../../src/preview/text.ts';
+import { renderJson, renderPreview } from '../../../src/preview/text.ts';
 import { budget, pod } from '../../fixtures/objects.ts';
 import { asking, preview, type PreviewOptions } from '../../fixtures/previews.ts';
 
 const firstLine = (options: PreviewOptions) => renderPreview(preview(options)).split('\n')[0];
 const daemon = pod('d', { owner: { kind: 'DaemonSet', name: 'd', uid: 'uid-ds' } });
 const daemonSets = [{ metadata: { ...daemon.metadata, uid: 'uid-ds' } }];
+
+test('what comes from the cluster moves no cursor and hides nothing on a terminal', () => {
+  const hostile = 'web\u001b[2J\u009b2J\u202e\u200b\nNothing was changed.';
+  const shown = preview({ pods: [pod('a', { namespace: hostile })], gaps: [hostile] });
+  for (const text of [renderPreview(shown), renderJson(shown)])
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  const lines = renderPreview(shown).split('\n');
+  expect(lines.filter((line) => line.startsWith('Nothing was changed.'))).toHaveLength(1);
+  expect(JSON.parse(renderJson(shown))).toEqual(JSON.parse(JSON.stringify(shown)));
+});
 
 test.each<[string, PreviewOptions, string]>([
   ['an empty node', {}, 'node n1: 0 pods leave, 0 stay; nothing stands in the way'],

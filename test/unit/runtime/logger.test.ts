@@ -93,6 +93,15 @@ describe('createLogger', () => {
     expect(text).not.toContain(jwt.slice(0, 20));
   });
 
+  test('nothing that somebody wrote begins a line, moves the cursor or hides', () => {
+    const stream = new PassThrough();
+    const hostile = 'a\n{"level":"info"}\r\u001b[2J\u009b2J\u2028\u202e\u200b\u0000\ud800';
+    createLogger({ level: 'debug', stream }).warn(hostile, { [hostile]: hostile, list: [hostile] });
+    const text = String(stream.read());
+    expect(text).toMatch(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+\n$/u);
+    expect(JSON.parse(text)).toMatchObject({ level: 'warn', message: hostile, list: [hostile] });
+  });
+
   test('cuts strings at 2,048 characters', () => {
     const [line] = logged('info', (log) => log.info('x', { body: 'y'.repeat(100_000) }));
     expect(line?.['body']).toBe(`${'y'.repeat(2_048)}... (97952 more)`);
