@@ -3,6 +3,7 @@ import { type ConditionType, type SaidCondition, type WantedCondition, findCondi
 import { blockedWords, drainedMessage, drainedWords, left } from './drain-words.ts';
 import { detachedWords, movesPart } from './volume-words.ts';
 import { type StatusFacts, isLettingGo } from './status.ts';
+import { names } from './words.ts';
 
 // The words of the status: phase, conditions, reasons and messages. docs/conditions.md lists the reasons.
 
@@ -161,7 +162,7 @@ function cordonedWords(facts: StatusFacts): SaidCondition {
     return ['False', 'Cordoning', `node ${nodeName} is being cordoned and marked${problem(facts)}`];
   const foreign =
     foreignTaints.length > 0
-      ? `; left alone because the node has them with another value: ${foreignTaints.join(', ')}`
+      ? `; left alone because the node has them with another value, or has as many as it may: ${names(foreignTaints)}`
       : '';
   return ['True', 'Cordoned', `node ${nodeName} is unschedulable and marked${foreign}`];
 }

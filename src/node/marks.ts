@@ -17,6 +17,9 @@ export interface Holder extends RecordedHolder {
   readonly taints: readonly Taint[];
 }
 
+/** A maintenance asks for 16 at most, and there may be any number of maintenances: a Node and its record have to stay writable. */
+const mostTaints = 128;
+
 /**
  * The union of what the holders want, beside `spec.unschedulable: true`. The oldest holder comes first: where two ask
  * for one taint with different values, the older one's stands.
@@ -24,7 +27,8 @@ export interface Holder extends RecordedHolder {
 export function desiredAdditions(holders: readonly Holder[]): Additions {
   const taints: Taint[] = [{ key: maintenanceTaintKey, effect: maintenanceTaintEffect }];
   for (const wanted of holders.flatMap((holder) => holder.taints)) {
-    if (!taints.some((taint) => sameTaint(taint, wanted))) taints.push(wanted);
+    const isNew = !taints.some((taint) => sameTaint(taint, wanted));
+    if (isNew && taints.length < mostTaints) taints.push(wanted);
   }
   const offLoadBalancers = holders.some((holder) => holder.evacuates && holder.excludeFromLoadBalancers);
   return {

@@ -34,7 +34,7 @@ export interface NodeChange {
   readonly mirror: RestoreData | undefined;
   /** Somebody made the node schedulable although it is in maintenance. */
   readonly uncordonedByHand: boolean;
-  /** Extra taints that are on the node with a value of somebody else's, as `key:effect`. */
+  /** Extra taints that are on the node with a value of somebody else's, or are too many, as `key:effect`. */
   readonly foreignTaints: readonly string[];
 }
 
@@ -101,7 +101,11 @@ export function planNodeChange(
     metadata: { resourceVersion: node.metadata.resourceVersion, ...metadata },
     ...(Object.keys(spec).length > 0 ? { spec } : {}),
   };
-  const { foreign: foreignTaints } = taints;
+  const surplus = holders
+    .flatMap((holder) => holder.taints)
+    .filter((taint) => !wanted.taints.some((other) => sameTaint(other, taint)))
+    .map(({ key, effect }) => `${key}:${effect}`);
+  const foreignTaints = [...taints.foreign, ...new Set(surplus)];
   return { patch: changes ? patch : undefined, restoreData, mirror, uncordonedByHand, foreignTaints };
 }
 

@@ -1,5 +1,8 @@
+import { excludeFromLoadBalancersLabel, maintenanceTaintEffect, maintenanceTaintKey } from '../api/names.ts';
+import { subdomainProblem } from '../api/syntax.ts';
 import type { Node, Taint } from '../kube/types.ts';
 import { compareText } from '../runtime/compare.ts';
+import { cleanMessage } from '../runtime/plain-text.ts';
 
 /** What one maintenance calls itself on the node. */
 export interface RecordedHolder {
@@ -30,10 +33,21 @@ export interface NodeRecord extends RestoreData {
 
 export const noAdditions: Additions = { labels: {}, annotations: {}, taints: [] };
 
+// All annotations of an object together may have 256 KiB: any number of maintenances with long reasons fits.
+const mostHolders = 64;
+const longestReason = 256;
+// Earlier versions wrote all of them down.
+const mostHoldersRead = 1_000;
+
+const kubernetesLabel = /^([^/]+\.)?(kubernetes|k8s)\.io\//;
+const reservedTaintPrefixes = ['haulout.dev/', 'node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
+
 /** The same data always gives the same text: a write that would change nothing is recognised by it. */
 export function formatRecord(record: NodeRecord): string {
   return JSON.stringify({
-    holders: record.holders.map(({ name, uid, reason }) => ({ name, uid, reason })),
+    holders: record.holders
+      .slice(0, mostHolders)
+      .map(({ name, uid, reason }) => ({ name, uid, reason: cleanMessage(reason, longestReason) })),
     before: { unschedulable: record.before.unschedulable },
     added: canonicalAdditions(record.added),
   });
@@ -50,7 +64,10 @@ export function canonicalAdditions(added: Additions): Additions {
   };
 }
 
-/** `undefined` for anything that is not a complete record: half a record is as good as none. */
+/**
+ * `undefined` for anything that is not a complete record: half a record is as good as none. Whoever may write the Node
+ * may write the record as well, its kubelet among them: what a kubelet may not take off is not taken off for it.
+ */
 export function parseRecord(text: string): NodeRecord | undefined {
   let value: unknown;
   try {
@@ -59,6 +76,7 @@ export function parseRecord(text: string): NodeRecord | undefined {
     return undefined;
   }
   if (!isObject(value) || !Array.isArray(value['holders'])) return undefined;
+  if (value['holders'].length > mostHoldersRead) return undefined;
   const holders = value['holders'].map(parseHolder);
   const restore = parseRestoreData(value);
   if (restore === undefined || holders.includes(undefined)) return undefined;
@@ -73,7 +91,7 @@ export function parseRestoreData(value: unknown): RestoreData | undefined {
   const annotations = parseStrings(value['added']['annotations'] ?? {});
   const taints = parseTaints(value['added']['taints'] ?? []);
   if (typeof unschedulable !== 'boolean' || !labels || !annotations || !taints) return undefined;
-  return { before: { unschedulable }, added: { labels, annotations, taints } };
+  return { before: { unschedulable }, added: { labels: withoutForeign(labels), annotations, taints } };
 }
 
 export function sameTaint(a: Pick<Taint, 'key' | 'effect'>, b: Pick<Taint, 'key' | 'effect'>): boolean {
@@ -88,6 +106,7 @@ function parseHolder(value: unknown): RecordedHolder | undefined {
   if (!isObject(value)) return undefined;
   const { name, uid, reason } = value;
   if (typeof name !== 'string' || typeof uid !== 'string' || typeof reason !== 'string') return undefined;
+  if (subdomainProblem(name) !== undefined) return undefined;
   return { name, uid, reason };
 }
 
@@ -99,6 +118,15 @@ function parseStrings(value: unknown): Record<string, string> | undefined {
   return entries.length === Object.keys(value).length ? Object.fromEntries(entries) : undefined;
 }
 
+/** A kubelet may not take labels of Kubernetes' own off its Node, and must not have haulout do it. */
+function withoutForeign(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(labels).filter(
+      ([key]) => key === excludeFromLoadBalancersLabel || !kubernetesLabel.test(key),
+    ),
+  );
+}
+
 function parseTaints(value: unknown): Taint[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const taints: Taint[] = [];
@@ -106,6 +134,7 @@ function parseTaints(value: unknown): Taint[] | undefined {
     if (!isObject(item)) return undefined;
     const { key, value: taintValue, effect } = item;
     if (typeof key !== 'string' || typeof effect !== 'string') return undefined;
+    if (!isPutOn(key, effect)) continue;
     taints.push({
       key,
       ...(typeof taintValue === 'string' && taintValue !== '' ? { value: taintValue } : {}),
@@ -113,6 +142,13 @@ function parseTaints(value: unknown): Taint[] | undefined {
     });
   }
   return taints;
+}
+
+/** As the schema of spec.taints has it, and the mark. */
+function isPutOn(key: string, effect: string): boolean {
+  if (key === maintenanceTaintKey) return effect === maintenanceTaintEffect;
+  const isReserved = reservedTaintPrefixes.some((prefix) => key.startsWith(prefix));
+  return !isReserved && (effect === 'NoSchedule' || effect === 'PreferNoSchedule');
 }
 
 function sortedByKey(strings: Readonly<Record<string, string>>): Record<string, string> {

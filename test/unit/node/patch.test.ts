@@ -119,6 +119,18 @@ const foreign: NodeOptions = {
   finalizers: ['example.com/machine'],
 };
 
+test('more extra taints than a node may get: as many as fit, the others are named, and all come off', () => {
+  const numbers = [...Array(16).keys()];
+  const holders = [...Array(20).keys()].map((number) =>
+    holder(`m${number}`, { taints: numbers.map((each) => extra('x', `example.com/t-${number}-${each}`)) }),
+  );
+  const { node: held, change } = step(node(), holders);
+  expect(held.spec?.taints).toHaveLength(128 + 1);
+  expect(change.foreignTaints).toHaveLength(20 * 16 - 127);
+  expect(change.foreignTaints).toContain('example.com/t-19-0:NoSchedule');
+  expect(looks(step(held, []).node)).toEqual(looks(node()));
+});
+
 describe('the node is put back exactly as it was', () => {
   const like = { key: maintenanceTaintKey, effect: 'PreferNoSchedule' };
   test.each<[string, NodeOptions, Partial<Holder>]>([
