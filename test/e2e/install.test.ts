@@ -2,35 +2,23 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { nodeMaintenancePath } from '../../src/api/names.ts';
 import { ownTestBed } from './support/beds.ts';
-import { Helm, olderChart } from './support/helm.ts';
+import {
+  CRD,
+  DEPLOYMENT,
+  Helm,
+  olderChart,
+  type Scaled,
+  startStandIn,
+  stopsWithDeployment,
+} from './support/helm.ts';
 import { enforceRestrictedPods, OPERATOR_NAMESPACE } from './support/install.ts';
 import type { Island } from './support/island.ts';
-import type { OperatorProcess } from './support/operator-process.ts';
 import { said } from './support/status.ts';
 
 const bed = ownTestBed(import.meta.filename, { nodes: 3 });
 
-const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodemaintenances.haulout.dev';
-const DEPLOYMENT = `/apis/apps/v1/namespaces/${OPERATOR_NAMESPACE}/deployments/haulout`;
 const JOB = `/apis/batch/v1/namespaces/${OPERATOR_NAMESPACE}/jobs/haulout-release`;
 const ROLES = `/apis/rbac.authorization.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/roles/haulout-release`;
-
-interface Scaled {
-  readonly spec: { readonly replicas: number };
-}
-
-/** The process that stands for the pods of the Deployment: it ends with them. */
-function standIn(name: string): Promise<OperatorProcess> {
-  return bed.startOperator({ name, flags: ['--max-unavailable-nodes=100%'] });
-}
-
-async function stopsWithItsDeployment(operator: OperatorProcess): Promise<void> {
-  await bed.eventually('the Deployment is scaled to nothing', async () => {
-    const deployment = await bed.api.find<Scaled>(DEPLOYMENT);
-    return deployment?.spec.replicas === 0;
-  });
-  expect(await operator.stop()).toEqual({ code: 0, signal: null });
-}
 
 async function drained(name: string): Promise<Island> {
   const island = await bed.island(name);
@@ -50,7 +38,7 @@ describe.each(['helm', 'helm3'] as const)('%s', (version) => {
   test('upgrade in the middle of a maintenance, uninstall with it, and install again', async () => {
     const helm = new Helm(bed, version);
     await helm.install({}, olderChart());
-    const first = await standIn(`${version}-1`);
+    const first = await startStandIn(bed, `${version}-1`);
     const island = await drained(version);
     const { node } = island;
     const before = await bed.snapshot(node);
@@ -66,7 +54,7 @@ describe.each(['helm', 'helm3'] as const)('%s', (version) => {
     await bed.edit(node, { suspend: false });
     await bed.untilSaid(node, 'Ready', 'True/Drained');
 
-    const [{ helm: output, job }] = await Promise.all([helm.uninstall(), stopsWithItsDeployment(first)]);
+    const [{ helm: output, job }] = await Promise.all([helm.uninstall(), stopsWithDeployment(bed, first)]);
     expect([job.code, job.stdout, job.stderr]).toEqual([
       0,
       expect.stringContaining(`maintenance ${node} is released`),
@@ -81,7 +69,7 @@ describe.each(['helm', 'helm3'] as const)('%s', (version) => {
     expect(await bed.api.find(CRD)).toBeDefined();
 
     await helm.install();
-    const second = await standIn(`${version}-2`);
+    const second = await startStandIn(bed, `${version}-2`);
     await bed.untilSaid(node, 'Ready', 'True/Drained');
     expect((await bed.maintenance(node)).metadata.uid).toBe(old.metadata.uid);
     await bed.endMaintenance(node);
@@ -92,7 +80,7 @@ describe.each(['helm', 'helm3'] as const)('%s', (version) => {
   test('a node that cannot be written fails the uninstallation, is listed, and the operator comes back', async () => {
     const helm = new Helm(bed, version);
     await helm.install({ uninstall: { timeoutSeconds: 4 } });
-    const operator = await standIn(`${version}-3`);
+    const operator = await startStandIn(bed, `${version}-3`);
     const { node } = await drained(`${version}-refused`);
     await bed.maintain(node);
     await bed.untilSaid(node, 'Ready', 'True/Drained');
@@ -103,7 +91,7 @@ describe.each(['helm', 'helm3'] as const)('%s', (version) => {
       return code !== 0;
     });
 
-    const [{ helm: output, job }] = await Promise.all([helm.uninstall(), stopsWithItsDeployment(operator)]);
+    const [{ helm: output, job }] = await Promise.all([helm.uninstall(), stopsWithDeployment(bed, operator)]);
     expect([output.code, job.code]).toEqual([1, 1]);
     expect(job.stderr).toContain(`  node ${node}: `);
     expect(job.stderr).toContain('nobody writes it');

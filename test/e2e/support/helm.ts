@@ -2,15 +2,23 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from '@jest/globals';
 import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
 import { toolPath } from '../../../hack/cluster/lib/tools.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { eventually } from './eventually.ts';
 import { OPERATOR_NAMESPACE, operatorKubeconfig } from './install.ts';
 import { type Output, type RunOptions, runProgram } from './kubectl.ts';
+import type { OperatorProcess } from './operator-process.ts';
 import type { TestBed } from './test-bed.ts';
 
-const CHART = join(repositoryRoot, 'charts', 'haulout');
+export const CHART = join(repositoryRoot, 'charts', 'haulout');
+export const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodemaintenances.haulout.dev';
+export const DEPLOYMENT = `/apis/apps/v1/namespaces/${OPERATOR_NAMESPACE}/deployments/haulout`;
+
+export interface Scaled {
+  readonly spec: { readonly replicas: number };
+}
 
 export class Helm {
   readonly #bed: TestBed;
@@ -34,8 +42,8 @@ export class Helm {
   }
 
   /** `helm upgrade --install --wait`, and a kubeconfig of the ServiceAccount, which may be a new one. */
-  async install(values: object = {}, chart = CHART): Promise<void> {
-    const args = ['--install', '--wait', '--timeout=90s', '--create-namespace', '--reset-values'];
+  async install(values: object = {}, chart = CHART, flags: readonly string[] = []): Promise<void> {
+    const args = ['--install', '--wait', '--timeout=90s', '--create-namespace', '--reset-values', ...flags];
     const stdin = JSON.stringify(values);
     await this.run(['upgrade', 'haulout', chart, ...args, '--values=-'], { stdin });
     await operatorKubeconfig(this.#bed.files);
@@ -69,6 +77,19 @@ async function playReleaseJob(bed: TestBed): Promise<Output> {
   const path = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods/${pod.metadata.name}/status`;
   await bed.api.mergePatch(path, { status: { phase: output.code === 0 ? 'Succeeded' : 'Failed' } });
   return output;
+}
+
+/** The process that stands for the pods of the Deployment: it ends with them. */
+export function startStandIn(bed: TestBed, name: string): Promise<OperatorProcess> {
+  return bed.startOperator({ name, flags: ['--max-unavailable-nodes=100%'] });
+}
+
+export async function stopsWithDeployment(bed: TestBed, operator: OperatorProcess): Promise<void> {
+  await bed.eventually('the Deployment is scaled to nothing', async () => {
+    const deployment = await bed.api.find<Scaled>(DEPLOYMENT);
+    return deployment?.spec.replicas === 0;
+  });
+  expect(await operator.stop()).toEqual({ code: 0, signal: null });
 }
 
 /** A copy of the chart as an older version could have been: without a field of the CRD. Returns its directory. */
