@@ -2,8 +2,10 @@
  * What Argo CD (its health.lua), Flux and Helm (kstatus) make of a maintenance in each of its states, as kubectl prints
  * it. UPDATE_TESTDATA=1 writes the test data beside health.lua from what the cluster says.
  */
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { repositoryRoot } from '../../hack/cluster/lib/paths.ts';
 import { as } from '../../hack/cluster/lib/untyped.ts';
 import { nodeMaintenancePath } from '../../src/api/names.ts';
 import type { NodeMaintenance, NodeMaintenanceSpec } from '../../src/api/types.generated.ts';
@@ -21,6 +23,7 @@ import {
   testdata,
   writeTestdata,
 } from './support/gitops.ts';
+import { runProgram } from './support/kubectl.ts';
 import { refuseNodeUpdates } from './support/node-policy.ts';
 import { isReady, said } from './support/status.ts';
 
@@ -39,6 +42,7 @@ const STATES = {
   progressing_edited: ['Progressing', 'InProgress', 'UnderMaintenance'],
   'progressing_restoring-deleted': ['Progressing', 'Terminating', 'Restoring'],
   'progressing_restoring-ignored': ['Progressing', 'InProgress', 'Restoring'],
+  progressing_released: ['Progressing', 'InProgress', 'Pending'],
   'suspended_before-start': ['Suspended', 'InProgress', 'Pending'],
   'suspended_in-drain': ['Suspended', 'InProgress', 'Draining'],
   healthy_drained: ['Healthy', 'Current', 'UnderMaintenance'],
@@ -48,6 +52,7 @@ const STATES = {
   'degraded_node-gone': ['Degraded', 'Failed', 'NodeGone'],
   'degraded_node-not-found': ['Degraded', 'Failed', 'Pending'],
   'degraded_not-permitted': ['Degraded', 'Failed', 'Failed'],
+  'degraded_invalid-spec': ['Degraded', 'Failed', 'Failed'],
 } as const;
 type State = keyof typeof STATES;
 
@@ -83,6 +88,8 @@ async function reach(
   await print(state, name);
 }
 
+/** Nothing but its length is wrong, which the CustomResourceDefinition cannot measure. */
+const TOO_LONG = { podSelector: { matchLabels: { [`${Array(32).fill('example').join('.')}/app`]: 'web' } } };
 const DELETING = { timeoutSeconds: 600, onTimeout: 'Delete' } as const;
 
 async function beforeAnyOperator(): Promise<void> {
@@ -122,6 +129,7 @@ async function whileAllAreAllowed(): Promise<void> {
   await print('healthy_cordoned', 'cordoned');
   await reach('healthy_announced', 'announced', { nodeDrainPolicy: 'Ignore' }, 'True/Announced');
   await reach('degraded_not-permitted', 'refused', { drain: DELETING }, 'False/NotPermitted');
+  await reach('degraded_invalid-spec', 'misspelt', { drain: TOO_LONG }, 'False/InvalidSpec');
   await reach('suspended_before-start', 'suspended', { suspend: true }, 'False/Suspended');
   await create('draining');
   await bed.until('draining', 'its pod stops', ({ status }) => status?.drain?.pods?.terminating === 1);
@@ -142,6 +150,14 @@ async function whileAllAreAllowed(): Promise<void> {
   await operator.stop();
   await bed.edit('drained', { reason: 'Firmware 4.3' });
   await print('progressing_edited', 'drained');
+}
+
+/** As the Job of the chart does it before a release is uninstalled. */
+async function afterTheOperator(): Promise<void> {
+  const args = ['release-all', `--kubeconfig=${bed.files.operatorKubeconfig}`];
+  const { code, stderr } = await runProgram(join(repositoryRoot, 'bin', 'haulout'), args);
+  expect([code, stderr]).toEqual([0, '']);
+  await print('progressing_released', 'drained');
 }
 
 async function whileNodesCannotBeWritten(): Promise<void> {
@@ -173,6 +189,7 @@ const NODES = [
   'failed',
   'gone',
   'refused',
+  'misspelt',
   'deleted',
   'ignored',
 ];
@@ -189,6 +206,7 @@ beforeAll(async () => {
   await whileOneNodeIsAllowed();
   await longAgo('nowhere');
   await whileAllAreAllowed();
+  await afterTheOperator();
 }, 240_000);
 
 afterAll(async () => {
