@@ -7,6 +7,7 @@ import { guardWrites } from './kube/guarded-client.ts';
 import { KubeClient } from './kube/kube-client.ts';
 import type { LoadedKubeConfig } from './kube/kubeconfig.ts';
 import { LeaderElector } from './kube/lease.ts';
+import { ServerClock } from './kube/server-clock.ts';
 import { Caches, type ReflectorContext } from './maintenance/caches.ts';
 import { Controller } from './maintenance/controller.ts';
 import { MaintenanceMeter } from './maintenance/maintenance-meter.ts';
@@ -27,7 +28,7 @@ const flushMs = 2_000;
 export class NodeMaintenanceOperator extends OperatorBase.default {
   readonly #options: RunOptions;
   readonly #logger: Logger;
-  readonly #clock: Clock = systemClock;
+  readonly #clock: ServerClock;
   readonly #metrics: Metrics;
   readonly #meter: DrainMeter;
   readonly #maintenanceMeter: MaintenanceMeter;
@@ -50,6 +51,9 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
     super(logger);
     this.#options = options;
     this.#logger = logger;
+    this.#clock = new ServerClock(systemClock, (byMs) =>
+      logger.warn('the clock of the API server was set, what is due moves with it', { seconds: byMs / 1000 }),
+    );
     const version = readVersion();
     this.#metrics = createMetrics(version);
     this.#meter = new DrainMeter(this.#metrics);
@@ -59,6 +63,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
       clock: this.#clock,
       logger,
       onRequest: countRequests(this.#metrics),
+      onDate: this.#clock.heard,
     };
     this.#client = new KubeClient(clientOptions);
     this.#leaseClient = new KubeClient(clientOptions);

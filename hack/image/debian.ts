@@ -23,24 +23,31 @@ export interface DebianPackage {
  * machine's own architecture does not matter.
  */
 export async function downloadPackages(arch: Architecture, directory: string): Promise<DebianPackage[]> {
-  const state = join(directory, 'apt');
   const debs = join(directory, 'debs');
-  for (const path of [join(state, 'lists', 'partial'), join(state, 'cache', 'archives', 'partial'), debs])
-    mkdirSync(path, { recursive: true });
-  const options = [
+  mkdirSync(debs, { recursive: true });
+  const options = ownApt(join(directory, 'apt'), [
     `APT::Architecture=${arch}`,
     `APT::Architectures=${arch}`,
-    `Dir::State::Lists=${join(state, 'lists')}`,
-    `Dir::Cache=${join(state, 'cache')}`,
     'Dir::State::status=/dev/null',
-    // The user of apt may not write into a directory of somebody else's.
-    'APT::Sandbox::User=root',
-    'Acquire::Languages=none',
-  ].flatMap((option) => ['-o', option]);
+  ]);
   await run('apt-get', [...options, '-q', 'update']);
   await run('apt-get', [...options, '-q', 'download', ...PACKAGES, await gccBase(options)], { cwd: debs });
   const files = readdirSync(debs).toSorted();
   return Promise.all(files.map(async (file) => describe(join(debs, file))));
+}
+
+/** Options for apt: its own lists and cache in that directory, instead of the machine's. */
+export function ownApt(state: string, more: readonly string[] = []): string[] {
+  for (const path of [join(state, 'lists', 'partial'), join(state, 'cache', 'archives', 'partial')])
+    mkdirSync(path, { recursive: true });
+  return [
+    ...more,
+    `Dir::State::Lists=${join(state, 'lists')}`,
+    `Dir::Cache=${join(state, 'cache')}`,
+    // The user of apt may not write into a directory of somebody else's.
+    'APT::Sandbox::User=root',
+    'Acquire::Languages=none',
+  ].flatMap((option) => ['-o', option]);
 }
 
 /** Its name holds the version of gcc, which another release of Debian has another one of. */

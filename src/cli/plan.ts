@@ -2,6 +2,7 @@
 import type { NodeMaintenanceSpec } from '../api/types.generated.ts';
 import type { Permissions } from '../drain/permissions.ts';
 import { KubeClient } from '../kube/kube-client.ts';
+import { ServerClock } from '../kube/server-clock.ts';
 import { compose } from '../preview/compose.ts';
 import { observe } from '../preview/observe.ts';
 import { imagine, lookAhead } from '../preview/outlook.ts';
@@ -145,16 +146,18 @@ async function findSubject({ node, file }: PlanOptions, io: ValidateIo): Promise
 }
 
 async function look({ node, name, spec }: Subject, options: PlanOptions): Promise<Preview> {
+  const clock = new ServerClock(systemClock);
   const client = new KubeClient({
     access: loadAccess(options),
     // Told apart from the operator in the API server's audit log.
     version: `${readVersion()} (plan)`,
-    clock: systemClock,
+    clock,
     logger: nullLogger,
+    onDate: clock.heard,
   });
   const { signal } = new AbortController();
   try {
-    const seen = await observe(client, systemClock, node, signal);
+    const seen = await observe(client, clock, node, signal);
     // It takes the place of an object of the same name that is there already.
     const others = seen.maintenances.filter(({ metadata }) => metadata.name !== name);
     const scene = { ...seen, maintenances: others };

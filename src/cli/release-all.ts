@@ -5,9 +5,10 @@ import { guardWrites } from '../kube/guarded-client.ts';
 import { KubeClient } from '../kube/kube-client.ts';
 import type { LoadedKubeConfig } from '../kube/kubeconfig.ts';
 import { LeaderElector } from '../kube/lease.ts';
+import { ServerClock } from '../kube/server-clock.ts';
 import { stopDeployment } from '../release/deployment.ts';
 import { Releaser } from '../release/releaser.ts';
-import { type Clock, systemClock } from '../runtime/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { nullLogger } from '../runtime/logger.ts';
 import { firstContact, loadAccess } from './access.ts';
 import { exitCodes, UsageError } from './exit.ts';
@@ -70,7 +71,7 @@ export async function releaseAllCommand(
     return exitCodes.ok;
   }
   const options = parse(args, env);
-  const left = await release(options, systemClock, (line) => io.stdout.write(`${line}\n`));
+  const left = await release(options, (line) => io.stdout.write(`${line}\n`));
   if (left.length === 0) {
     io.stdout.write('nothing of haulout is left on the nodes\n');
     return exitCodes.ok;
@@ -99,12 +100,9 @@ function parse(args: readonly string[], env: Readonly<Record<string, string | un
 }
 
 /** Returns what is left, as sentences. */
-async function release(
-  options: ReleaseOptions,
-  clock: Clock,
-  say: (line: string) => void,
-): Promise<readonly string[]> {
+async function release(options: ReleaseOptions, say: (line: string) => void): Promise<readonly string[]> {
   const { namespace, leaseName, deployment, timeoutSeconds } = options;
+  const clock = new ServerClock(systemClock);
   const late = new AbortController();
   // A pod that is deleted meanwhile brings the operator back as well.
   for (const name of ['SIGTERM', 'SIGINT'] as const)
@@ -163,8 +161,8 @@ async function finished(releaser: Releaser, signal: AbortSignal): Promise<readon
   return releaser.left;
 }
 
-function newClient(config: LoadedKubeConfig, clock: Clock): KubeClient {
+function newClient(config: LoadedKubeConfig, clock: ServerClock): KubeClient {
   // Told apart from the operator in the API server's audit log.
   const version = `${readVersion()} (release-all)`;
-  return new KubeClient({ access: config, version, clock, logger: nullLogger });
+  return new KubeClient({ access: config, version, clock, logger: nullLogger, onDate: clock.heard });
 }

@@ -31,6 +31,8 @@ export interface KubeClientOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onRequest?: (report: RequestReport) => void;
+  /** The Date header of each answer, with the monotonic times before the request left and after the answer came. */
+  readonly onDate?: (date: string, sentMs: number, receivedMs: number) => void;
   /** Requests, and so connections, at once; watches are not counted. Default 150: evictions take 100 at most. */
   readonly maxInFlight?: number;
 }
@@ -198,8 +200,10 @@ export class KubeClient implements Client {
     return this.#dispatch(renewed, exchange, sending);
   }
 
-  #dispatch(session: Session, exchange: Exchange, sending: Sending): Promise<Dispatcher.ResponseData> {
-    return session.agent.request({
+  async #dispatch(session: Session, exchange: Exchange, sending: Sending): Promise<Dispatcher.ResponseData> {
+    const { clock, onDate } = this.#options;
+    const sentMs = clock.monotonic();
+    const response = await session.agent.request({
       origin: this.#connection.origin,
       path: this.#connection.basePath + exchange.path,
       method: exchange.method,
@@ -212,6 +216,9 @@ export class KubeClient implements Client {
       body: exchange.body === undefined ? null : JSON.stringify(exchange.body),
       signal: sending.deadline.signal,
     });
+    const { date } = response.headers;
+    if (typeof date === 'string') onDate?.(date, sentMs, clock.monotonic());
+    return response;
   }
 
   #reporter(verb: RequestReport['verb'], path: string) {

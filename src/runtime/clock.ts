@@ -1,6 +1,6 @@
 /** Time as the operator sees it: passed in, so that rules can be tested without waiting. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since the epoch: for times that other programs read or wrote. */
+  /** Milliseconds since the epoch, for times that other programs read or wrote; kube/server-clock.ts says whose. */
   now(): number;
   /** Milliseconds that never go back or jump: for durations inside this process (leases, back-off). */
   monotonic(): number;

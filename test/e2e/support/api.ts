@@ -11,6 +11,7 @@ export const TEST_USER_AGENT = 'e2e-tests';
 
 export interface KubeEvent {
   readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly eventTime: string;
   readonly type: string;
   readonly reason: string;
   readonly note?: string;

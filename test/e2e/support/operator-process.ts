@@ -17,6 +17,7 @@ export interface OperatorOptions {
   readonly program?: readonly [string, ...string[]];
   /** Added to the command line. */
   readonly flags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
   /** The pod that stands for it, as the chart's downward API would name it. */
   readonly pod?: { readonly namespace: string; readonly name: string };
 }
@@ -67,7 +68,7 @@ export class OperatorProcess {
     try {
       this.#child = spawn(program, args, {
         stdio: ['ignore', log, log],
-        env: { ...process.env, ...podVariables(options.pod) },
+        env: { ...process.env, ...podVariables(options.pod), ...options.environment },
       });
     } finally {
       closeSync(log);

@@ -77,17 +77,11 @@ export class TestBed {
   }
 
   /** Starts one and waits until it is ready; only where the file has a cluster of its own. */
-  async startOperator(
-    options: Pick<Partial<OperatorOptions>, 'name' | 'identity' | 'flags' | 'pod' | 'program'> = {},
-  ): Promise<OperatorProcess> {
+  async startOperator(options: Omit<Partial<OperatorOptions>, 'dir'> = {}): Promise<OperatorProcess> {
     const { dir } = this.cluster;
     const name = options.name ?? `operator-${this.#operators.length + 1}`;
-    const operator = new OperatorProcess({
-      ...options,
-      dir,
-      name,
-      kubeconfig: this.files.operatorKubeconfig,
-    });
+    const { operatorKubeconfig: kubeconfig } = this.files;
+    const operator = new OperatorProcess({ kubeconfig, ...options, dir, name });
     this.#operators.push(operator);
     return operator.ready();
   }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import type { WatchEvent } from '../../../src/kube/client.ts';
 import type { KubeAccess } from '../../../src/kube/connection.ts';
-import { KubeClient, type RequestReport } from '../../../src/kube/kube-client.ts';
+import { KubeClient, type KubeClientOptions, type RequestReport } from '../../../src/kube/kube-client.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { nullLogger } from '../../../src/runtime/logger.ts';
 import { FakeApiServer, reply } from '../../fixtures/fake-api-server.ts';
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 function connect(
   access: KubeAccess = server.access(),
-  options: { clock?: FakeClock; maxInFlight?: number } = {},
+  options: Partial<Pick<KubeClientOptions, 'clock' | 'maxInFlight' | 'onDate'>> = {},
 ) {
   const client = new KubeClient({
     access,
@@ -77,6 +77,20 @@ async function watched(
 }
 
 describe('requests', () => {
+  test('tell the time of the server, with our own before and after', async () => {
+    const heard: [date: string, sentMs: number, receivedMs: number][] = [];
+    server.handler = (_request, response) => {
+      response.setHeader('date', 'Thu, 01 Jan 2026 00:00:00 GMT');
+      reply(response, 404, {});
+    };
+    const before = performance.now();
+    await connect(server.access(), { onDate: (...told) => heard.push(told) }).get('/api/v1/pods');
+    expect(heard).toEqual([['Thu, 01 Jan 2026 00:00:00 GMT', expect.any(Number), expect.any(Number)]]);
+    const [[, sentMs, receivedMs] = ['', 0, 0]] = heard;
+    const inOrder = [before, sentMs, receivedMs, performance.now()];
+    expect(inOrder).toEqual(inOrder.toSorted((a, b) => a - b));
+  });
+
   test('say who they are', async () => {
     const client = connect();
     const answer = await client.get('/api/v1/nodes/a');
