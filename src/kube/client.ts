@@ -8,6 +8,8 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
   /** The Accept header. Default `application/json`. */
   readonly accept?: string;
+  /** Asked at the moment in which the request goes out: the promise rejects with an Error that it answers, nothing sent. */
+  readonly beforeSending?: () => Error | undefined;
 }
 
 /** One page of a list, as the API server sends it. */
@@ -44,8 +46,8 @@ export interface WatchOptions<T> {
 export type WatchEnd = { readonly kind: 'ended' } | Refusal;
 
 /**
- * The API server. Nothing that it or the network does is an exception: every call resolves to an Answer. Only an abort
- * by the caller's own signal rejects (with the signal's reason).
+ * The API server. Nothing that it or the network does is an exception: every call resolves to an Answer. Only the
+ * caller's own signal (with its reason) and his own `beforeSending` reject.
  *
  * `path` is absolute (`/api/v1/namespaces/x/pods/y`) and may carry a query; its names must be URL-safe, which names of
  * Kubernetes objects are.

@@ -1,4 +1,4 @@
-import type { Client } from './client.ts';
+import type { Client, RequestOptions } from './client.ts';
 
 /** A write was asked for by a process that does not hold the Lease (any more). Nothing was sent. */
 export class NotLeading extends Error {
@@ -9,30 +9,24 @@ export class NotLeading extends Error {
   }
 }
 
-/** The same client, which sends a write only while `mayWrite` says so at that moment. Reads pass. */
+/**
+ * The same client, which sends a write only while `mayWrite` says so: it is asked at once and again when the write goes
+ * out, as it may have waited for credentials and a connection, or the process may have been stopped. Reads pass.
+ */
 export function guardWrites(client: Client, mayWrite: () => boolean): Client {
-  const check = () => {
-    if (!mayWrite()) throw new NotLeading();
+  const beforeSending = () => (mayWrite() ? undefined : new NotLeading());
+  const guarded = (options: RequestOptions | undefined): RequestOptions => {
+    const refusal = beforeSending();
+    if (refusal !== undefined) throw refusal;
+    return { ...options, beforeSending };
   };
   return {
     get: (path, options) => client.get(path, options),
     list: (path, query, options) => client.list(path, query, options),
     watch: (path, query, options) => client.watch(path, query, options),
-    create: async (path, body, options) => {
-      check();
-      return client.create(path, body, options);
-    },
-    patch: async (path, type, body, options) => {
-      check();
-      return client.patch(path, type, body, options);
-    },
-    update: async (path, body, options) => {
-      check();
-      return client.update(path, body, options);
-    },
-    delete: async (path, body, options) => {
-      check();
-      return client.delete(path, body, options);
-    },
+    create: async (path, body, options) => client.create(path, body, guarded(options)),
+    patch: async (path, type, body, options) => client.patch(path, type, body, guarded(options)),
+    update: async (path, body, options) => client.update(path, body, guarded(options)),
+    delete: async (path, body, options) => client.delete(path, body, guarded(options)),
   };
 }

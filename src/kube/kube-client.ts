@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Answer } from './answer.ts';
+import { NotSent, beforeSending } from './before-sending.ts';
 import { classifyNetworkError } from './classify.ts';
 import type { Client, ListPage, RequestOptions, WatchEnd, WatchOptions } from './client.ts';
 import { Connection, type KubeAccess, type Session } from './connection.ts';
@@ -18,7 +19,7 @@ export interface RequestReport {
   readonly resource: string;
   /** The HTTP status; undefined where no answer came. */
   readonly code: number | undefined;
-  /** The kind of the Answer, or `aborted` by the caller. */
+  /** The kind of the Answer, or `aborted` by the caller, be it before it was sent. */
   readonly kind: Answer['kind'] | 'aborted';
   /** Of a watch: until the server accepted or refused it. */
   readonly seconds: number;
@@ -48,6 +49,7 @@ interface Exchange {
 interface Sending {
   readonly deadline: Deadline;
   readonly accept: string | undefined;
+  readonly check?: RequestOptions['beforeSending'];
 }
 
 const defaultTimeoutMs = 30_000;
@@ -157,7 +159,7 @@ export class KubeClient implements Client {
   }
 
   async #request<T>(exchange: Exchange, options: RequestOptions = {}): Promise<Answer<T>> {
-    const { signal, timeoutMs = defaultTimeoutMs, accept } = options;
+    const { signal, timeoutMs = defaultTimeoutMs, accept, beforeSending: check } = options;
     signal?.throwIfAborted();
     const report = this.#reporter(exchange.verb, exchange.path);
     const deadline = new Deadline(this.#options.clock, signal);
@@ -165,7 +167,7 @@ export class KubeClient implements Client {
     try {
       await this.#inFlight.enter(deadline.signal);
       try {
-        const response = await this.#send(exchange, { deadline, accept });
+        const response = await this.#send(exchange, { deadline, accept, check });
         const answer = answerOf<T>(headOf(response), await response.body.text());
         report(answer.kind, response.statusCode);
         return answer;
@@ -176,6 +178,10 @@ export class KubeClient implements Client {
       if (signal?.aborted === true) {
         report('aborted');
         throw signal.reason;
+      }
+      if (error instanceof NotSent) {
+        report('aborted');
+        throw error.reason;
       }
       const refusal = classifyNetworkError(deadline.signal.reason ?? error);
       report(refusal.kind);
@@ -203,7 +209,9 @@ export class KubeClient implements Client {
   async #dispatch(session: Session, exchange: Exchange, sending: Sending): Promise<Dispatcher.ResponseData> {
     const { clock, onDate } = this.#options;
     const sentMs = clock.monotonic();
-    const response = await session.agent.request({
+    const { check } = sending;
+    const agent = check === undefined ? session.agent : beforeSending(session.agent, check);
+    const response = await agent.request({
       origin: this.#connection.origin,
       path: this.#connection.basePath + exchange.path,
       method: exchange.method,
