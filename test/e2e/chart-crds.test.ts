@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { repositoryRoot } from '../../hack/cluster/lib/paths.ts';
 import { ownTestBed } from './support/beds.ts';
+import { untilServed } from './support/definitions.ts';
 import { CHART, CRD, Helm, startStandIn, stopsWithDeployment } from './support/helm.ts';
 
 const bed = ownTestBed(import.meta.filename, { nodes: 3 });
@@ -62,7 +63,7 @@ describe.each(['helm', 'helm3'] as const)('%s', (version) => {
     await helm.install(ELSEWHERE);
     expect(await bed.api.find(CRD)).toBeUndefined();
     await helm.run(INSTALL_CRDS);
-    await bed.kubectl.run(['wait', '--for=condition=Established', 'crd/nodemaintenances.haulout.dev']);
+    await untilServed(bed, 'crd/nodemaintenances.haulout.dev');
     await helm.install(ELSEWHERE);
     expect(await ownerOfCrd()).toBe('haulout-crds, haulout-crds');
     await bed.maintain('worker-1');

@@ -5,6 +5,7 @@ import { as } from '../../hack/cluster/lib/untyped.ts';
 import { monitoringCrds } from '../../hack/monitoring-schemas.ts';
 import { ownTestBed } from './support/beds.ts';
 import type { Manifest } from './support/builders.ts';
+import { applyDefinitions } from './support/definitions.ts';
 import { Helm } from './support/helm.ts';
 import { enforceRestrictedPods, OPERATOR_NAMESPACE } from './support/install.ts';
 
@@ -146,9 +147,7 @@ function stable({ metadata, status: _, ...rest }: Live): object {
 
 beforeAll(async () => {
   await enforceRestrictedPods(bed.kubectl);
-  const files = [...monitoringCrds().values()].map((file) => `--filename=${file}`);
-  await bed.kubectl.run(['apply', '--server-side', ...files]);
-  await bed.kubectl.run(['wait', '--for=condition=Established', '--timeout=60s', ...files]);
+  await applyDefinitions(bed, [...monitoringCrds().values()]);
 }, 60_000);
 
 describe.each(['helm', 'helm3'] as const)('%s', (version) => {
