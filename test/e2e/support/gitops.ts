@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'yaml';
+import { goModuleDirectory } from '../../../hack/cluster/lib/go-modules.ts';
 import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
 import { toolPath } from '../../../hack/cluster/lib/tools.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
@@ -12,6 +13,7 @@ const customization = join(
   repositoryRoot,
   'gitops/argo-cd/resource_customizations/haulout.dev/NodeMaintenance',
 );
+export const healthScript = join(customization, 'health.lua');
 const casesFile = join(customization, 'health_test.yaml');
 
 /** Set: write what the cluster says into the test data, instead of comparing it with that. */
@@ -28,8 +30,19 @@ interface HealthCase {
   readonly inputPath: string;
 }
 
+/** Files with the CRDs of Argo CD and Flux that gitops/ and its guide have examples for. @throws if they cannot be had */
+export function gitopsCrds(): readonly string[] {
+  const argo = goModuleDirectory('gitops-crds', 'github.com/argoproj/argo-cd/v3');
+  const flux = goModuleDirectory('gitops-crds', 'github.com/fluxcd/kustomize-controller');
+  return [
+    join(argo, 'manifests/crds/application-crd.yaml'),
+    join(argo, 'manifests/crds/appproject-crd.yaml'),
+    join(flux, 'config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml'),
+  ];
+}
+
 export async function argoHealth(yaml: string): Promise<Verdict> {
-  return judge(['lua', join(customization, 'health.lua')], yaml);
+  return judge(['lua', healthScript], yaml);
 }
 
 export async function kstatusOf(yaml: string): Promise<Verdict> {

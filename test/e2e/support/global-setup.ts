@@ -16,6 +16,7 @@ import {
 import { type ClusterKind, clusterKind } from '../../../hack/cluster/lib/which-cluster.ts';
 import { monitoringCrds } from '../../../hack/monitoring-schemas.ts';
 import { eventually } from './eventually.ts';
+import { gitopsCrds } from './gitops.ts';
 import { type ClusterFiles, installChart, operatorKubeconfig } from './install.ts';
 import { OperatorProcess } from './operator-process.ts';
 import { forgetUse } from './rbac.ts';
@@ -41,7 +42,8 @@ async function start(): Promise<void> {
   const kind = clusterKind();
   await ensureTools([...VOLUME_TOOLS, ...GITOPS_TOOLS, ...MONITORING_TOOLS], say); // no file's hook has the time to build them
   await ensureTools(['helm3'], say);
-  monitoringCrds(); // so that their module is there
+  monitoringCrds(); // so that the modules are there
+  gitopsCrds();
   const cluster = await findCluster(kind, process.env[CLUSTER_VARIABLE]);
   // What an earlier run has left behind when it was killed.
   await new ProcessTable(cluster.dir).stop(NAME);
