@@ -62,6 +62,9 @@ export const excludeFromRemediationLabel = 'remediation.medik8s.io/exclude-from-
 /** Label that takes the Node out of external load balancers. Its presence counts; we write `"true"`. */
 export const excludeFromLoadBalancersLabel = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
+/** Label of the pod that puts all nodes back before the operator is uninstalled. Its presence counts. */
+export const releaseAllLabel = 'haulout.dev/release-all';
+
 /** Annotation of the pods of a Deployment: UIDs of the maintenances for which it was restarted, with commas between. */
 export const restartedForAnnotation = 'haulout.dev/restarted-for';
 

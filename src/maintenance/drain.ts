@@ -3,7 +3,7 @@ import type { Node, Pod } from '../kube/types.ts';
 import { listBlockers, remainingBlockers } from './blockers.ts';
 import { advanceDrainClock } from './drain-clock.ts';
 import { type PodView, viewPods } from './pods.ts';
-import { staysPut } from './order.ts';
+import { isReleasingAll, staysPut } from './order.ts';
 import { keepsReturning } from './returns.ts';
 import type { Plan, Snapshot, Tally } from './snapshot.ts';
 import type { Stance } from './stance.ts';
@@ -68,11 +68,12 @@ export const noDrain: DrainPart = {
  * `stances` evacuate the node; `silent` ones have not begun and evict nothing, but their protections count.
  */
 export function planDrain(
-  snapshot: Snapshot,
+  seen: Snapshot,
   node: Node,
   stances: readonly Stance[],
   silent: readonly Stance[],
 ): DrainPart {
+  const snapshot = { ...seen, pods: seen.pods?.filter((pod) => !isReleasingAll(pod, seen.self)) };
   const { pods, now, daemonSetExists } = snapshot;
   if (pods === undefined) return { ...noDrain, actions: () => ({ ...nothing, watchPods: true }) };
   const whyAbandoned = (pod: Pod) => {

@@ -1,3 +1,4 @@
+import { releaseAllLabel } from '../api/names.ts';
 import type { Candidate } from '../drain/evictions.ts';
 import { isTerminating } from '../drain/filters.ts';
 import type { Pod } from '../kube/types.ts';
@@ -89,6 +90,15 @@ export function isSystemCritical({ spec }: Pod): boolean {
 /** The operator's own pod, when no other node could take it. */
 export function staysPut({ self, memory }: Pick<Snapshot, 'self' | 'memory'>, pod: Pod): boolean {
   return memory.ownPod?.kind === 'stays' && isOwn(pod, self) && !isTerminating(pod);
+}
+
+/** Whether it puts all nodes back before this operator is uninstalled. Who evicts it keeps that from happening. */
+export function isReleasingAll({ metadata }: Pod, self: Snapshot['self']): boolean {
+  return (
+    self !== undefined &&
+    metadata.namespace === self.namespace &&
+    metadata.labels?.[releaseAllLabel] !== undefined
+  );
 }
 
 /** Whether this process runs in the pod. */

@@ -6,10 +6,13 @@ import { describeMiss, isMet } from '../../hack/bench/goals.ts';
 import { idleGoals, idleLines } from '../../hack/bench/idle.ts';
 import { thisMachine } from '../../hack/bench/report.ts';
 import { MADE_FOR } from '../../hack/cluster/lib/made-for.ts';
+import type { NodeMaintenance } from '../../src/api/types.generated.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { deployment } from '../e2e/support/builders.ts';
+import { Helm } from '../e2e/support/helm.ts';
 import { OPERATOR_NAMESPACE } from '../e2e/support/install.ts';
-import { isReady } from '../e2e/support/status.ts';
+import { isReady, said } from '../e2e/support/status.ts';
+import { ended, keepWhenStopped, letGo } from './support/ended-pods.ts';
 import { idleFigures } from './support/idle.ts';
 import { REAL_NODES, type RealTestBed, realTestBed } from './support/real-test-bed.ts';
 import { Evidence } from './support/workload.ts';
@@ -98,15 +101,11 @@ test('it drains the real node under itself: containers stop in good order, the s
   expect(workload.map((pod) => pod.spec.nodeName)).toEqual([node, node, node]);
   await Promise.all(others.map(async (other) => bed.uncordon(other)));
   const before = await bed.snapshot(node);
-  await keepWhenStopped(real, first);
+  await keepWhenStopped(bed, first);
 
   await bed.maintain(node);
-  const ended = await bed.eventually('the container of the first leader has ended', async () => {
-    const pod = await bed.api.get<StoppedPod>(podPath(first));
-    return pod.status?.containerStatuses?.[0]?.state?.terminated;
-  });
-  expect(ended.exitCode).toBe(0); // by SIGTERM, and in good order
-  await letGo(real, first);
+  expect((await ended(bed, first)).exitCode).toBe(0); // by SIGTERM, and in good order
+  await letGo(bed, first);
   await bed.untilSaid(node, 'Drained', 'True/Drained');
 
   for (const pod of workload) {
@@ -157,25 +156,76 @@ test('it drains the real node under itself: containers stop in good order, the s
   await Promise.all(others.map(async (other) => bed.uncordon(other)));
 });
 
-interface StoppedPod extends Pod {
-  readonly status?: Pod['status'] & {
-    readonly containerStatuses?: readonly {
-      readonly state?: { readonly terminated?: { exitCode: number } };
-    }[];
-  };
-}
+test('uninstalled while nodes are in maintenance, it puts them back from a pod of its own; installed again, it takes them up', async () => {
+  const real = here();
+  const { bed } = real;
+  const helm = new Helm(bed, 'helm');
+  const values = { maxUnavailableNodes: '100%' };
+  await helm.install(values);
+  const leader = await bed.eventually('one of the new replicas leads', async () => leaderPod(real));
+  const nodes = ['worker-2', leader.spec.nodeName ?? ''];
+  const before = await Promise.all(nodes.map(async (node) => bed.snapshot(node)));
+  const drained = async () =>
+    Promise.all(nodes.map(async (node) => bed.untilSaid(node, 'Ready', 'True/Drained')));
+  await Promise.all(nodes.map(async (node) => bed.maintain(node)));
+  const held = await drained();
 
-const LOOK_FINALIZER = 'test.haulout.dev/look';
-const podPath = ({ metadata }: Pod): string =>
-  `/api/v1/namespaces/${metadata.namespace ?? ''}/pods/${metadata.name}`;
+  const [, job] = await Promise.all([
+    helm.run(['uninstall', 'haulout', '--wait', '--timeout=120s']),
+    releaseJob(real),
+  ]);
+  expect(job.exitCode).toBe(0);
+  expect(nodes).not.toContain(job.pod.spec.nodeName);
+  for (const node of nodes) {
+    expect(job.log).toContain(`node ${node} is as it was before`);
+    expect(job.log).toContain(`maintenance ${node} is released`);
+  }
+  expect(job.log).toContain('nothing of haulout is left on the nodes');
+  expect(await Promise.all(nodes.map(async (node) => bed.snapshot(node)))).toEqual(before);
+  const released = await Promise.all(nodes.map(async (node) => bed.maintenance(node)));
+  for (const one of released)
+    expect([one.metadata.finalizers, said(one, 'Ready')]).toEqual([undefined, 'False/Released']);
+  const kinds = 'deployments,jobs,pods,roles,rolebindings,poddisruptionbudgets';
+  await bed.eventually('nothing of the release is left in its namespace', async () => {
+    expect(await bed.kubectl.run(['get', kinds, `--namespace=${OPERATOR_NAMESPACE}`, '--output=name'])).toBe(
+      '',
+    );
+    return true;
+  });
 
-/** How its containers ended can be read for a moment only, unless something holds the object. */
-async function keepWhenStopped({ bed }: RealTestBed, pod: Pod): Promise<void> {
-  await bed.api.mergePatch(podPath(pod), { metadata: { finalizers: [LOOK_FINALIZER] } });
-}
+  await helm.install(values);
+  expect((await drained()).map(uidOf)).toEqual(held.map(uidOf));
+  for (const node of nodes) await bed.endMaintenance(node);
+  expect(await Promise.all(nodes.map(async (node) => bed.snapshot(node)))).toEqual(before);
+});
 
-async function letGo({ bed }: RealTestBed, pod: Pod): Promise<void> {
-  await bed.api.mergePatch(podPath(pod), { metadata: { finalizers: null } });
+test('uninstalled while every node is in maintenance, the pod that puts them back is let be where it has to run', async () => {
+  const { bed } = here();
+  const helm = new Helm(bed, 'helm');
+  const before = await Promise.all(REAL_NODES.map(async (node) => bed.snapshot(node)));
+  await Promise.all(REAL_NODES.map(async (node) => bed.maintain(node)));
+  for (const node of REAL_NODES) await bed.untilSaid(node, 'Cordoned', 'True/Cordoned');
+  await helm.run(['uninstall', 'haulout', '--wait', '--timeout=120s']);
+  expect(await Promise.all(REAL_NODES.map(async (node) => bed.snapshot(node)))).toEqual(before);
+});
+
+const uidOf = ({ metadata }: NodeMaintenance) => metadata.uid;
+
+/** The pod of the Job before the uninstallation: it goes with the Job as soon as that has succeeded. */
+async function releaseJob(real: RealTestBed): Promise<{ pod: Pod; exitCode: number; log: string }> {
+  const { bed } = real;
+  const pod = await bed.eventually('the pod of the Job has a node', async () => {
+    const pods = await bed.api.pods(OPERATOR_NAMESPACE);
+    return pods.find(
+      ({ metadata, spec }) =>
+        metadata.labels?.['app.kubernetes.io/name'] === 'haulout-release' && spec.nodeName !== undefined,
+    );
+  });
+  await keepWhenStopped(bed, pod);
+  const { exitCode } = await ended(bed, pod);
+  const log = real.containerLog(pod, 'release-all');
+  await letGo(bed, pod);
+  return { pod, exitCode, log };
 }
 
 async function allReady(ns: string, count: number): Promise<readonly Pod[]> {

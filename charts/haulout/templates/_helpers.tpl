@@ -54,3 +54,13 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
 {{- end -}}
 {{- end -}}
+
+{{/* Preferred, not required: where every node is under maintenance the operator must run to end one. */}}
+{{- define "haulout.nodeAffinity" -}}
+preferredDuringSchedulingIgnoredDuringExecution:
+  - weight: 100
+    preference:
+      matchExpressions:
+        - key: haulout.dev/maintenance
+          operator: DoesNotExist
+{{- end -}}

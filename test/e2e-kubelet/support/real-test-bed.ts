@@ -52,11 +52,14 @@ export class RealTestBed {
     return lease.spec.holderIdentity ?? '';
   }
 
+  containerLog(pod: Pod, container: string): string {
+    const { namespace = '', name, uid } = pod.metadata;
+    return this.node(pod.spec.nodeName).containerLog({ namespace, name, uid }, container);
+  }
+
   /** What the pod's process has written, as JSON lines. */
   operatorLog(pod: Pod): readonly { readonly timestamp: string; readonly message: string }[] {
-    const { namespace = '', name, uid } = pod.metadata;
-    const text = this.node(pod.spec.nodeName).containerLog({ namespace, name, uid }, 'haulout');
-    return text
+    return this.containerLog(pod, 'haulout')
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .map((line) => as<{ timestamp: string; message: string }>(JSON.parse(line)));

@@ -59,7 +59,7 @@ export class Helm {
 
 /**
  * What a kubelet does: runs the container of the Job's pod with its arguments, its environment and a token of its
- * ServiceAccount, and says how it ended. The image is the one thing that is not tried.
+ * ServiceAccount, and says how it ended. With the image it is tried on real kubelets (test/e2e-kubelet).
  */
 async function playReleaseJob(bed: TestBed): Promise<Output> {
   const pod = await eventually('the pod of the Job runs', async () => {

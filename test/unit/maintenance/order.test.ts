@@ -141,3 +141,28 @@ describe("the operator's own pod", () => {
     expect(namesOf(stage.settle().posts)).toEqual(['haulout-0']);
   });
 });
+
+describe('the pod that puts all nodes back before the operator is uninstalled', () => {
+  const labels = { 'haulout.dev/release-all': 'true' };
+
+  function beside(self: Stage['self']): Stage {
+    const stage = draining([pod('haulout-release', { labels }), pod('web')]);
+    stage.self = self;
+    return stage;
+  }
+
+  test('is let be, and not waited for', () => {
+    const stage = beside({ namespace: 'shop', name: 'haulout-0' });
+    expect(namesOf(stage.settle().posts)).toEqual(['web']);
+    stage.pods = stage.pods?.slice(0, 1);
+    stage.settle();
+    expect(stage.said('Drained')).toBe('True/Drained');
+  });
+
+  test.each([
+    ['another namespace than the operator', { namespace: 'haulout', name: 'haulout-0' }],
+    ['a cluster whose operator runs elsewhere', undefined],
+  ])('is a pod like any other in %s', (_, self) => {
+    expect(namesOf(beside(self).settle().posts)).toEqual(['haulout-release', 'web']);
+  });
+});
