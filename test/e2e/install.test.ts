@@ -97,6 +97,7 @@ describe.each(['helm', 'helm3'] as const)('%s', (version) => {
     expect(job.stderr).toContain('nobody writes it');
     expect((await bed.api.get<Scaled>(DEPLOYMENT)).spec.replicas).toBe(2);
     expect(await bed.api.find(JOB)).toBeDefined();
+    expect(await bed.api.find(ROLES)).toBeUndefined();
     expect((await bed.maintenance(node)).metadata.finalizers).toEqual(['haulout.dev/restore-node']);
 
     await bed.kubectl.run(['delete', 'validatingadmissionpolicy,validatingadmissionpolicybinding', policy]);
