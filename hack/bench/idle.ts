@@ -7,6 +7,8 @@ import type { Machine } from './report.ts';
 export interface IdleFigures {
   readonly listensSeconds: number;
   readonly inSyncSeconds: number;
+  /** Processor time until it was EARLY_SECONDS old. */
+  readonly startCpuSeconds: number;
   readonly earlyMb: number;
   readonly settledMb: number;
   /** Of one core, over a minute. */
@@ -60,6 +62,8 @@ export function idleLines(
         describeGoal(goal),
       ]),
     ),
+    '',
+    `A start takes ${Math.max(leader.startCpuSeconds, standby.startCpuSeconds).toFixed(1)} s of processor time.`,
   ];
 }
 

@@ -27,6 +27,7 @@ export async function idleFigures(real: RealTestBed, pod: Pod): Promise<IdleFigu
   return {
     listensSeconds: after('serving'),
     inSyncSeconds: after('caches are in sync'),
+    startCpuSeconds: early.cpuSeconds,
     earlyMb: early.residentMb,
     settledMb: settled.residentMb,
     cpuPercent: ((settled.cpuSeconds - before.cpuSeconds) / seconds) * 100,
