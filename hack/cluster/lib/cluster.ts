@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Binaries, ControlPlaneSettings, Ports } from './control-plane.ts';
+import type { HeartbeatSettings } from './heartbeats.ts';
 import { withLock } from './lock.ts';
 import { clusterDirectory } from './paths.ts';
 import type { Purpose } from './made-for.ts';
@@ -20,8 +21,10 @@ export type { Cluster } from './running-cluster.ts';
 export interface ClusterOptions extends StartOptions {
   /** Relative to the repository; `.cluster` by default. */
   readonly dir?: string;
-  /** How long after its last heartbeat a node counts as unreachable; 8 by default, heartbeats come every 2 s. */
+  /** How long after its last heartbeat a node counts as unreachable; 8 by default. */
   readonly nodeMonitorGraceSeconds?: number;
+  /** Of the fake nodes; a Lease every 2 s by default, which a control plane on a few cores can bear of some hundreds. */
+  readonly heartbeats?: HeartbeatSettings;
   /** Added to the API server's own. */
   readonly apiServerFlags?: readonly string[];
   /** Volumes are attached and detached by the real controllers and drivers of ours; not played unless given. */
@@ -89,6 +92,7 @@ async function startAnew(
       apiServerFlags: options.apiServerFlags ?? [],
       ...(options.volumes ? { volumes: options.volumes } : {}),
       ...(options.madeFor === undefined ? {} : { madeFor: options.madeFor }),
+      ...(options.heartbeats === undefined ? {} : { heartbeats: options.heartbeats }),
     };
     const cluster = new Cluster(settings);
     try {

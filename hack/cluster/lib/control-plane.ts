@@ -8,6 +8,7 @@ import {
   createCertificate,
   createSigningKeys,
 } from '../../../src/runtime/certificates.ts';
+import type { HeartbeatSettings } from './heartbeats.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { MADE_FOR, type Purpose } from './made-for.ts';
 import { configDirectory } from './paths.ts';
@@ -37,6 +38,8 @@ export interface ControlPlaneSettings {
   readonly volumes?: VolumesSetup;
   /** Where real nodes are beside the fake ones: only those with this value of the label are played. */
   readonly madeFor?: Purpose;
+  /** Of the fake nodes, where they are not to be as usual. */
+  readonly heartbeats?: HeartbeatSettings;
 }
 
 const SERVICE_CIDR = '10.96.0.0/16';
@@ -207,6 +210,7 @@ export interface FakeNodesSettings {
   readonly kubeletsKubeconfig: string;
   /** Where nodes of others are beside them: only those with this value of the label are played. */
   readonly madeFor?: Purpose;
+  readonly heartbeats?: HeartbeatSettings;
   /** Instead of the one in config/. */
   readonly kwokConfig?: string;
   readonly volumes?: VolumeKubeletsSettings;
@@ -214,7 +218,7 @@ export interface FakeNodesSettings {
 
 /** The two processes that play the nodes. */
 export function fakeNodes(settings: FakeNodesSettings): ProcessSpec[] {
-  const { madeFor, volumes } = settings;
+  const { madeFor, heartbeats, volumes } = settings;
   const managed =
     madeFor === undefined
       ? '--manage-all-nodes'
@@ -241,6 +245,7 @@ export function fakeNodes(settings: FakeNodesSettings): ProcessSpec[] {
         join(configDirectory, '..', 'kubelets.ts'),
         `--kubeconfig=${settings.kubeletsKubeconfig}`,
         ...(madeFor === undefined ? [] : [`--made-for=${madeFor}`]),
+        ...(heartbeats === undefined ? [] : [`--heartbeats=${JSON.stringify(heartbeats)}`]),
         ...(volumes === undefined ? [] : [`--volumes=${JSON.stringify(volumes)}`]),
       ],
     },
@@ -249,10 +254,11 @@ export function fakeNodes(settings: FakeNodesSettings): ProcessSpec[] {
 
 /** All that goes on beside etcd and the API server. */
 export function followers(settings: ControlPlaneSettings): ProcessSpec[] {
-  const { dir, binaries, volumes, madeFor } = settings;
+  const { dir, binaries, volumes, madeFor, heartbeats } = settings;
   const players: FakeNodesSettings = {
     kwok: binaries.kwok,
     ...(madeFor === undefined ? {} : { madeFor }),
+    ...(heartbeats === undefined ? {} : { heartbeats }),
     kwokKubeconfig: kubeconfigOf(dir, 'kwok'),
     kubeletsKubeconfig: kubeconfigOf(dir, 'kubelets'),
     ...(volumes ? { kwokConfig: kwokConfigOf(dir), volumes: kubeletsPart(volumes) } : {}),

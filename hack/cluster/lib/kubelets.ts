@@ -1,19 +1,18 @@
 /**
  * What kubelets do and kwok does not play faithfully enough for tests of drains:
- * - heartbeats: a lease renewed every two seconds for each node, unless its kubelet is dead;
+ * - heartbeats of each node, unless its kubelet is dead: see heartbeats.ts;
  * - stopping pods: exactly when the pod says, with the pod's UID as a precondition (kwok deletes by name, which can hit
  *   the pod that a StatefulSet has put in its place), cut at the grace period, and not on a node with a dead kubelet;
  * - reporting a node and its pods ready again that the node controller has marked while no heartbeats came.
  */
 import { follow } from './follow.ts';
+import { type HeartbeatSettings, Heartbeats } from './heartbeats.ts';
 import type { KubeClient, KubeObject } from './kube-client.ts';
 import { Limit } from './limit.ts';
 import { MADE_FOR } from './made-for.ts';
 import { deletionRequestedAt, isKubeletDead, stopsAt } from './pod-stop.ts';
 import { errorMessage } from './untyped.ts';
 
-const LEASE_SECONDS = 8;
-const RENEW_MS = 2000;
 const REQUEST_MS = 5000;
 const RETRY_MS = 200;
 const PARALLEL = 64;
@@ -53,6 +52,7 @@ interface Stopping {
 export interface KubeletsOptions {
   /** Only nodes with this value of the label: where nodes of others are beside them. All nodes where it is not set. */
   readonly madeFor: string | undefined;
+  readonly heartbeats: HeartbeatSettings;
   readonly log: (line: string) => void;
 }
 
@@ -65,16 +65,23 @@ export class Kubelets {
   readonly #stopping = new Map<string, Stopping>();
   /** By UID: pods that the node controller has marked not ready. */
   readonly #markedNotReady = new Map<string, Pod>();
-  readonly #renewing = new Set<string>();
+  readonly #heartbeats: Heartbeats;
 
   constructor(client: KubeClient, options: KubeletsOptions) {
     this.#client = client;
     this.#options = options;
+    this.#heartbeats = new Heartbeats({
+      settings: options.heartbeats,
+      limit: this.#limit,
+      send: async (method, path, body) => this.#send(method, path, body),
+      nodeNames: () => [...this.#nodes.keys()].filter((name) => this.#isAlive(name)),
+      uidOf: (name) => this.#nodes.get(name)?.metadata.uid,
+    });
   }
 
   /** Runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const renewal = setInterval(() => this.#renewAll(), RENEW_MS);
+    this.#heartbeats.start();
     const nodes = {
       replace: (list: readonly Node[]) => {
         const names = new Set(list.map((node) => node.metadata.name));
@@ -101,7 +108,7 @@ export class Kubelets {
         follow(this.#client, '/api/v1/pods', pods, signal, this.#options.log),
       ]);
     } finally {
-      clearInterval(renewal);
+      this.#heartbeats.stop();
       for (const { timer } of this.#stopping.values()) clearTimeout(timer);
     }
   }
@@ -120,7 +127,7 @@ export class Kubelets {
     this.#nodes.set(name, node);
     if (!this.#isAlive(name)) return;
     if (!wasAlive) {
-      this.#renew(name);
+      this.#heartbeats.renew(name);
       const left = [...this.#stopping.values()].filter(({ pod }) => pod.spec.nodeName === name);
       for (const { pod } of left) this.#podChanged(pod);
     }
@@ -209,33 +216,6 @@ export class Kubelets {
         metadata: { uid },
         status: { conditions },
       });
-    });
-  }
-
-  #renewAll(): void {
-    for (const name of this.#nodes.keys()) if (this.#isAlive(name)) this.#renew(name);
-  }
-
-  #renew(name: string): void {
-    if (this.#renewing.has(name)) return;
-    this.#renewing.add(name);
-    this.#limit.add(async () => {
-      await this.#renewLease(name);
-      this.#renewing.delete(name);
-    });
-  }
-
-  async #renewLease(name: string): Promise<void> {
-    const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
-    const renewTime = new Date().toISOString().replace('Z', '000Z');
-    const status = await this.#send('PATCH', `${leases}/${name}`, { spec: { renewTime } });
-    const node = this.#nodes.get(name);
-    if (status !== 404 || !node) return;
-    await this.#send('POST', leases, {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { name, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid: node.metadata.uid }] },
-      spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime },
     });
   }
 

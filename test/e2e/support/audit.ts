@@ -2,8 +2,8 @@
  * The API server's own record of who asked what and when. The operator's requests are told apart by its user agent; the
  * bodies of evictions, pod deletions and writes on nodes and maintenances are in it (hack/cluster/config/audit-policy.yaml).
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { LineTail } from './line-tail.ts';
 
 export interface AuditEntry {
   readonly auditID: string;
@@ -67,9 +67,8 @@ const READ = /"verb":"(get|list|watch)"/;
 export const isByOperator = (entry: AuditEntry): boolean => entry.userAgent?.startsWith('haulout/') ?? false;
 
 export class AuditLog {
-  readonly #file: string;
+  readonly #tail: LineTail;
   readonly #readers: readonly string[];
-  #offset: number;
   readonly #entries: AuditEntry[] = [];
 
   /**
@@ -77,9 +76,8 @@ export class AuditLog {
    * Reads by others are most of the file, and nobody asks for them.
    */
   constructor(file: string, readers: readonly string[] = ['haulout/']) {
-    this.#file = file;
+    this.#tail = new LineTail(file);
     this.#readers = readers.map((agent) => `"userAgent":"${agent}`);
-    this.#offset = existsSync(file) ? this.#size() : 0;
   }
 
   /** In the order in which the answers were sent. A request that has been answered is in it. */
@@ -143,33 +141,9 @@ export class AuditLog {
   }
 
   #read(): void {
-    if (!existsSync(this.#file)) return;
-    const size = this.#size();
-    if (size <= this.#offset) return;
-    const buffer = Buffer.alloc(size - this.#offset);
-    const handle = openSync(this.#file, 'r');
-    let length: number;
-    try {
-      length = readSync(handle, buffer, 0, buffer.length, this.#offset);
-    } finally {
-      closeSync(handle);
-    }
-    // Cut at the last whole line; a character of several bytes is never split that way.
-    const end = buffer.subarray(0, length).lastIndexOf(0x0a) + 1;
-    this.#offset += end;
-    const lines = buffer.toString('utf8', 0, end).split('\n');
-    for (const line of lines) {
-      if (line === '' || (READ.test(line) && !this.#readers.some((agent) => line.includes(agent)))) continue;
+    for (const line of this.#tail.lines()) {
+      if (READ.test(line) && !this.#readers.some((agent) => line.includes(agent))) continue;
       this.#entries.push(as<AuditEntry>(JSON.parse(line)));
-    }
-  }
-
-  #size(): number {
-    const handle = openSync(this.#file, 'r');
-    try {
-      return fstatSync(handle).size;
-    } finally {
-      closeSync(handle);
     }
   }
 }
