@@ -5,6 +5,8 @@ export interface ListAllOptions<T> {
   readonly query: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly accept?: string;
+  /** Objects asked for at once; 500 unless given. What a page holds is in memory twice for a moment, as text and parsed. */
+  readonly pageSize?: number;
   /** Called for every object, page by page: what it returns is kept, so that a page can be dropped at once. */
   readonly map: (object: T) => T;
 }
@@ -15,7 +17,7 @@ export interface FullList<T> {
   readonly resourceVersion: string;
 }
 
-const pageSize = 500;
+const usualPageSize = 500;
 const timeoutMs = 60_000;
 
 /**
@@ -32,6 +34,7 @@ export async function listAll<T>(
   path: string,
   options: ListAllOptions<T>,
 ): Promise<Answer<FullList<T>>> {
+  const { pageSize = usualPageSize } = options;
   const paged = await pages(client, path, options, { limit: String(pageSize) });
   return paged.kind === 'restart' ? withoutRestart(await pages(client, path, options, {})) : paged;
 }

@@ -16,6 +16,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly query?: Readonly<Record<string, string>>;
   /** Asks for metadata only (PartialObjectMetadata); `T` must then read nothing else. */
   readonly metadataOnly?: boolean;
+  /** As in listAll. */
+  readonly pageSize?: number;
   /** Written by this reflector alone. */
   readonly store: Store<T>;
   readonly clock: Clock;
@@ -130,7 +132,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(cycle: Cycle, signal: AbortSignal): Promise<Refusal | undefined> {
-    const { client, path, query = {}, metadataOnly, store, clock, onList } = this.#options;
+    const { client, path, query = {}, metadataOnly, pageSize, store, clock, onList } = this.#options;
     this.#phase = 'listing';
     const started = clock.monotonic();
     store.beginList();
@@ -138,6 +140,7 @@ export class Reflector<T extends KubeObject> {
       query,
       signal,
       ...(metadataOnly === true ? { accept: metadataAccept('PartialObjectMetadataList') } : {}),
+      ...(pageSize === undefined ? {} : { pageSize }),
       map: (object) => store.trim(object),
     });
     signal.throwIfAborted();

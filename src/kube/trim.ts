@@ -1,5 +1,13 @@
-import { maintenanceAnnotation, scaleDownDisabledAnnotation, doNotDisruptAnnotation } from '../api/names.ts';
+import {
+  doNotDisruptAnnotation,
+  excludeFromLoadBalancersLabel,
+  excludeFromRemediationLabel,
+  maintenanceAnnotation,
+  maintenanceLabel,
+  scaleDownDisabledAnnotation,
+} from '../api/names.ts';
 import type {
+  Condition,
   KubeObject,
   Node,
   ObjectMeta,
@@ -20,12 +28,14 @@ const nodeConditionsOfInterest = new Set([
   'Drained',
 ]);
 const nodeAnnotations = [maintenanceAnnotation, scaleDownDisabledAnnotation, doNotDisruptAnnotation];
+const nodeLabels = [maintenanceLabel, excludeFromRemediationLabel, excludeFromLoadBalancersLabel];
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 
 /** Without images, capacity and heartbeats: a node costs a few hundred bytes, and a heartbeat changes nothing. */
 export function trimNode(node: Node): Node {
+  const { labels: _, ...metadata } = trimMetadata(node.metadata, nodeAnnotations);
   return {
-    metadata: trimMetadata(node.metadata, nodeAnnotations),
+    metadata: { ...metadata, ...labelsOf(node) },
     spec: {
       ...(node.spec?.unschedulable ? { unschedulable: true } : {}),
       ...(node.spec?.taints ? { taints: node.spec.taints } : {}),
@@ -33,10 +43,24 @@ export function trimNode(node: Node): Node {
     status: {
       conditions: (node.status?.conditions ?? [])
         .filter(({ type }) => nodeConditionsOfInterest.has(type))
-        .map(({ lastHeartbeatTime: _, ...condition }) => condition),
+        .map(trimNodeCondition),
       ...volumesAttached(node),
     },
   };
+}
+
+/** All of a node that is or was in maintenance, as its record may name any; of others those that haulout puts on. */
+function labelsOf({ metadata: { labels, annotations } }: Node): Pick<ObjectMeta, 'labels'> {
+  if (!labels) return {};
+  if (annotations?.[maintenanceAnnotation] !== undefined || labels[maintenanceLabel] !== undefined)
+    return { labels };
+  const ours = Object.entries(labels).filter(([key]) => nodeLabels.includes(key));
+  return ours.length === 0 ? {} : { labels: Object.fromEntries(ours) };
+}
+
+/** Heartbeats change nothing, and what a kubelet says in a sentence nobody reads here. */
+function trimNodeCondition({ lastHeartbeatTime: _, message, ...condition }: Condition): Condition {
+  return condition.type === 'Ready' || message === undefined ? condition : { ...condition, message };
 }
 
 /** Of nodes that are in maintenance only: nobody asks for those of the others. */
@@ -76,7 +100,15 @@ export function trimPod(pod: Pod): Pod {
 }
 
 export function trimBudget({ metadata, spec, status }: PodDisruptionBudget): PodDisruptionBudget {
-  const trimmed = { metadata: trimMetadata(metadata, []), spec };
+  const { generation, ownerReferences } = metadata;
+  const trimmed = {
+    metadata: {
+      ...identityOf(metadata),
+      ...(generation === undefined ? {} : { generation }),
+      ...(ownerReferences === undefined ? {} : { ownerReferences }),
+    },
+    spec,
+  };
   if (!status) return trimmed;
   const {
     observedGeneration,
@@ -131,15 +163,17 @@ export function trimWorkload({ metadata, spec, status }: Workload): Workload {
 
 /** For objects of which only the existence counts. */
 export function trimToIdentity({ metadata }: KubeObject): KubeObject {
+  return { metadata: identityOf(metadata) };
+}
+
+function identityOf(metadata: ObjectMeta): ObjectMeta {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   return {
-    metadata: {
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      uid,
-      resourceVersion,
-      creationTimestamp,
-    },
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    uid,
+    resourceVersion,
+    creationTimestamp,
   };
 }
 

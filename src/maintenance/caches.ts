@@ -30,6 +30,9 @@ export function lastSeen(
   return times.length > 0 ? [[resource, Math.min(...times)]] : [];
 }
 
+/** A node that lists its images is ten times as large as most other objects. */
+const nodesPerPage = 100;
+
 /** The objects that every replica knows, leader or not: a standby takes over without listing anything. */
 export class Caches {
   readonly nodes: Store<Node>;
@@ -37,7 +40,9 @@ export class Caches {
   readonly #reflectors: readonly RunningReflector[];
 
   constructor(client: Client, context: ReflectorContext) {
-    this.nodes = new Store<Node>({ trim: trimNode, ...context.store }).index('held', isHeld);
+    this.nodes = new Store<Node>({ trim: trimNode, ...context.store }).index('held', (node) =>
+      isHeld(node) ? held : undefined,
+    );
     this.maintenances = new Store<NodeMaintenance>({ trim: trimMaintenance, ...context.store }).index(
       'node',
       (maintenance) => (isReadable(maintenance) ? maintenance.spec.nodeName : undefined),
@@ -48,6 +53,7 @@ export class Caches {
         client,
         store: this.nodes,
         path: '/api/v1/nodes',
+        pageSize: nodesPerPage,
       }),
       new Reflector<NodeMaintenance>({
         ...context.reflector('nodemaintenances'),
@@ -88,10 +94,11 @@ const cachedResources = ['nodes', 'nodemaintenances'];
 /** Index value of the nodes that carry a record with holders. */
 export const held = 'held';
 
-function isHeld(node: Node): string | undefined {
+/** Whether the node carries such a record. */
+export function isHeld(node: Node): boolean {
   const text = node.metadata.annotations?.[maintenanceAnnotation];
   // A damaged record is repaired, and as long the node counts as out of service.
-  return text !== undefined && (parseRecord(text)?.holders.length ?? 1) > 0 ? held : undefined;
+  return text !== undefined && (parseRecord(text)?.holders.length ?? 1) > 0;
 }
 
 /**
