@@ -11,7 +11,7 @@ import { parseRecord } from '../node/record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { WorkQueue, type WorkQueueMetrics } from '../runtime/work-queue.ts';
-import { type Caches, type ReflectorContext, held, isReadable } from './caches.ts';
+import { type Caches, type ReflectorContext, isReadable } from './caches.ts';
 import { emitEvent } from './emit.ts';
 import { Memory } from './memory.ts';
 import type { DrainMeter } from './meter.ts';
@@ -65,20 +65,24 @@ export class Controller {
   readonly #restarter: DeploymentRestarter;
   readonly #waiters = new Map<string, Set<string>>();
   readonly #unsubscribe: (() => void)[] = [];
+  #isWakingAll = false;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
     const { client, caches, context, clock, logger, meter } = options;
     const wake = (nodeName: string) => this.#queue.add(nodeName);
+    const wakeSoon = (nodeName: string) => this.#queue.addAfter(nodeName, gatherMs);
     this.#pods = new PodWatches({
       client,
       context,
       onPod: (nodeName, old, now) => this.#podChanged(nodeName, old, now),
       onBudget: (old, now) => this.#budgetChanged(old, now),
-      onVolumes: (nodeName) => {
-        if (this.#pods.nodeNames.includes(nodeName)) this.#queue.addAfter(nodeName, gatherMs);
+      onVolumes: (nodeName) => this.#pods.nodeNames.includes(nodeName) && wakeSoon(nodeName),
+      onAll: () => this.#wakeAll(),
+      onUnwatched: (pod) => {
+        this.#memory.drain.podGone(pod.metadata.uid);
+        meter.podUnwatched(pod);
       },
-      onAll: () => this.#pods.nodeNames.forEach((nodeName) => this.#queue.addAfter(nodeName, gatherMs)),
     });
     this.#pace = new EvictionPace({
       clock,
@@ -95,15 +99,14 @@ export class Controller {
       logger,
       onAnswer: (what, kind, pod) => this.#answered(what, kind, pod),
       isPresent: (pod) => this.#pods.isPresent(pod),
-      wakeNode: (nodeName) => this.#queue.addAfter(nodeName, gatherMs),
+      wakeNode: wakeSoon,
       wakeLane: (key) => this.#wakeWaiters(key),
     });
     this.#ownPod = new OwnPodKeeper({
       client,
       clock,
       logger,
-      isHeld: (nodeName) =>
-        caches.nodes.byIndex(held, held).some(({ metadata }) => metadata.name === nodeName),
+      isHeld: (nodeName) => this.#turns.isHeld(nodeName),
       handOver: options.handOver,
       fateOf: (nodeName) => this.#memory.of(nodeName).ownPod,
       onFate: (nodeName, fate) => {
@@ -120,7 +123,7 @@ export class Controller {
       maintenanceExists: (uid) => [...maintenances.values()].some(({ metadata }) => metadata.uid === uid),
       emit: (event, nodeName) => emitEvent(options.recorder, event, nodes.get(nodeName), nodeName),
       onRestarted: () => meter.deploymentRestarted(),
-      wakeNode: (nodeName) => this.#queue.addAfter(nodeName, gatherMs),
+      wakeNode: wakeSoon,
     });
     this.#turns = new TurnKeeper({ nodes, maintenances, limit: options.maxUnavailableNodes, onTurn: wake });
     const reconciler = new Reconciler({
@@ -259,9 +262,7 @@ export class Controller {
       unsatisfiable.gone(budget);
     }
     // A new or another selector may concern pods that wait for nothing yet.
-    if (!old || !now || old.metadata.generation !== now.metadata.generation) {
-      for (const nodeName of this.#pods.nodeNames) this.#queue.addAfter(nodeName, gatherMs);
-    }
+    if (!old || !now || old.metadata.generation !== now.metadata.generation) this.#wakeAll();
     this.#wakeWaiters(budgetKey(budget));
   }
 
@@ -273,6 +274,16 @@ export class Controller {
       const nodeNames = this.#waiters.get(key) ?? new Set<string>();
       this.#waiters.set(key, nodeNames.add(nodeName));
     }
+  }
+
+  /** Once for all that comes at the same time: a list may bring tens of thousands of budgets for hundreds of nodes. */
+  #wakeAll(): void {
+    if (this.#isWakingAll) return;
+    this.#isWakingAll = true;
+    queueMicrotask(() => {
+      this.#isWakingAll = false;
+      for (const nodeName of this.#pods.nodeNames) this.#queue.addAfter(nodeName, gatherMs);
+    });
   }
 
   #wakeWaiters(key: string): void {

@@ -23,6 +23,8 @@ interface NodeNotes {
   recordonAt: number;
   recordons: number;
   nodeWriteProblem: string | undefined;
+  /** When the status of a maintenance was written last, by UID; monotonic milliseconds. */
+  readonly statusWrittenAt: Map<string, number>;
 }
 
 // Somebody who uncordons the node again and again is not fought at full speed.
@@ -53,6 +55,7 @@ export class Memory {
         recordonAt: 0,
         recordons: 0,
         nodeWriteProblem: undefined,
+        statusWrittenAt: new Map(),
       };
       this.#notes.set(nodeName, notes);
     }

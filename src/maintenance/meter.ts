@@ -31,6 +31,11 @@ export class DrainMeter {
     this.#asked.delete(uid);
   }
 
+  /** It is not known when it will be gone. */
+  podUnwatched({ metadata }: Pod): void {
+    this.#asked.delete(metadata.uid);
+  }
+
   evictionRate(ratePerSecond: number): void {
     this.#metrics.evictionRate.set(ratePerSecond);
   }

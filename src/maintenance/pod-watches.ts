@@ -19,6 +19,8 @@ export interface PodWatchesOptions {
   readonly onVolumes: (nodeName: string) => void;
   /** Something that all draining nodes depend on changed, or is known for the first time. */
   readonly onAll: () => void;
+  /** The pod's node is not being emptied any more: nobody will hear of this pod again. */
+  readonly onUnwatched: (pod: Pod) => void;
 }
 
 interface PodWatch {
@@ -63,7 +65,10 @@ export class PodWatches {
     const watch = this.#nodes.get(nodeName);
     this.#nodes.delete(nodeName);
     this.#shared?.volumes.follow(nodeName, []);
-    for (const pod of watch?.store.values() ?? []) this.#shared?.volumes.podGone(pod);
+    for (const pod of watch?.store.values() ?? []) {
+      this.#shared?.volumes.podGone(pod);
+      this.#options.onUnwatched(pod);
+    }
     if (watch) this.#stop(watch.reflector);
     if (this.#nodes.size === 0) this.#stopShared();
   }

@@ -64,8 +64,6 @@ export class WriteRefused extends Error {
 /** Carries out the plan of one node: thin, in the plan's order, and idempotent. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  // When the status of a maintenance was written last, by UID; monotonic milliseconds.
-  readonly #statusWrittenAt = new Map<string, number>();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -149,9 +147,10 @@ export class Reconciler {
 
   /** False when the status is not what the plan wants it to be. */
   async #writeStatus(nodeName: string, write: StatusWrite, signal: AbortSignal): Promise<boolean> {
-    const { client, clock, maintenances, logger, wakeAfter } = this.#options;
+    const { client, clock, maintenances, memory, logger, wakeAfter } = this.#options;
     const { metadata, status: before = {} } = write.maintenance;
-    const since = clock.monotonic() - (this.#statusWrittenAt.get(metadata.uid) ?? -Infinity);
+    const { statusWrittenAt } = memory.of(nodeName);
+    const since = clock.monotonic() - (statusWrittenAt.get(metadata.uid) ?? -Infinity);
     if (!write.urgent && since < progressIntervalMs) {
       wakeAfter(nodeName, progressIntervalMs - since);
       return true;
@@ -159,7 +158,7 @@ export class Reconciler {
     const status = mergePatch(before, write.status);
     const body = { metadata: { resourceVersion: metadata.resourceVersion }, status };
     const path = nodeMaintenanceStatusPath(metadata.name);
-    this.#statusWrittenAt.set(metadata.uid, clock.monotonic());
+    statusWrittenAt.set(metadata.uid, clock.monotonic());
     const answer = await client.patch<NodeMaintenance>(path, 'merge', body, { signal });
     if (answer.kind === 'notFound') return false;
     const main = nodeMaintenancePath(metadata.name);

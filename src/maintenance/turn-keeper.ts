@@ -1,7 +1,7 @@
 import type { NodeMaintenance } from '../api/types.generated.ts';
 import type { Store } from '../kube/store.ts';
 import type { Node } from '../kube/types.ts';
-import { held, isReadable } from './caches.ts';
+import { held, isHeld, isReadable } from './caches.ts';
 import { type NodeLimit, nextTurns, nodesAllowed, wantsTurn } from './turns.ts';
 
 export interface TurnKeeperOptions {
@@ -37,7 +37,13 @@ export class TurnKeeper {
 
   admits(nodeName: string): boolean {
     this.#refresh();
-    return this.#granted.has(nodeName) || this.#heldNodes().has(nodeName);
+    return this.#granted.has(nodeName) || this.isHeld(nodeName);
+  }
+
+  /** Out of service already. */
+  isHeld(nodeName: string): boolean {
+    const node = this.#options.nodes.get(nodeName);
+    return node !== undefined && isHeld(node);
   }
 
   /**
@@ -46,8 +52,8 @@ export class TurnKeeper {
    */
   refused(nodeName: string): void {
     if (!this.#granted.has(nodeName)) return;
-    const others = this.#waiting().map(({ spec }) => spec.nodeName);
-    const taken = new Set([nodeName, ...this.#heldNodes(), ...this.#granted, ...this.#refused]);
+    const others = this.#waiting(this.#heldNodes()).map(({ spec }) => spec.nodeName);
+    const taken = new Set([nodeName, ...this.#granted, ...this.#refused]);
     if (!others.some((name) => !taken.has(name))) return;
     this.#granted.delete(nodeName);
     this.#refused.add(nodeName);
@@ -58,8 +64,8 @@ export class TurnKeeper {
     if (!this.#stale) return;
     this.#stale = false;
     const { nodes, limit, onTurn } = this.#options;
-    const waiting = this.#waiting();
     const heldNodes = this.#heldNodes();
+    const waiting = this.#waiting(heldNodes);
     const wanted = new Set(waiting.map(({ spec }) => spec.nodeName));
     for (const name of this.#granted) {
       if (heldNodes.has(name) || !wanted.has(name)) this.#granted.delete(name);
@@ -76,13 +82,15 @@ export class TurnKeeper {
     }
   }
 
-  #waiting(): NodeMaintenance[] {
+  /** What costs least comes first: thousands may have had their turn, or their nodes are gone. */
+  #waiting(heldNodes: ReadonlySet<string>): NodeMaintenance[] {
     const { nodes, maintenances } = this.#options;
     return [...maintenances.values()].filter(
       (maintenance) =>
         isReadable(maintenance) &&
-        wantsTurn(maintenance) &&
-        nodes.get(maintenance.spec.nodeName) !== undefined,
+        !heldNodes.has(maintenance.spec.nodeName) &&
+        nodes.get(maintenance.spec.nodeName) !== undefined &&
+        wantsTurn(maintenance),
     );
   }
 
