@@ -34,7 +34,7 @@ export interface WatchOptions<T> {
   readonly accept?: string;
   /** Milliseconds until the server must have accepted the watch. Default 30,000. */
   readonly openTimeoutMs?: number;
-  /** Milliseconds without a byte after which the watch ends as `network`. Bookmarks come about once a minute. Default 120,000. */
+  /** Milliseconds without a byte after which the watch ends as `network`. Bookmarks come about once a minute. Default 90,000. */
   readonly idleTimeoutMs?: number;
   /** The server accepted the watch. */
   readonly onOpen?: () => void;

@@ -13,6 +13,7 @@ export class Deadline {
   #limitMs = 0;
   #what = '';
   #lastMs = 0;
+  #isMeant: () => boolean = always;
 
   constructor(clock: Clock, caller: AbortSignal | undefined) {
     this.#clock = clock;
@@ -30,11 +31,15 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Aborts with an Error "`what` for N ms" unless `limit` or `touch` is called again within `ms` milliseconds. */
-  limit(ms: number, what: string): void {
+  /**
+   * Aborts with an Error "`what` for N ms" unless `limit` or `touch` is called again within `ms` milliseconds, or
+   * `isMeant` says no then: in that case they begin anew.
+   */
+  limit(ms: number, what: string, isMeant: () => boolean = always): void {
     this.#cancel();
     this.#limitMs = ms;
     this.#what = what;
+    this.#isMeant = isMeant;
     this.#lastMs = this.#clock.monotonic();
     this.#wait(ms);
   }
@@ -78,9 +83,14 @@ export class Deadline {
       const left = this.#lastMs + this.#limitMs - this.#clock.monotonic();
       if (left > 0) {
         this.#wait(left);
+      } else if (!this.#isMeant()) {
+        this.touch();
+        this.#wait(this.#limitMs);
       } else {
         this.#controller.abort(new Error(`${this.#what} for ${this.#limitMs} ms`));
       }
     });
   }
 }
+
+const always = (): boolean => true;

@@ -53,7 +53,7 @@ interface Sending {
 }
 
 const defaultTimeoutMs = 30_000;
-const defaultIdleTimeoutMs = 120_000;
+const defaultIdleTimeoutMs = 90_000;
 const json = 'application/json';
 const patchTypes = {
   merge: 'application/merge-patch+json',

@@ -3,6 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Refusal } from './answer.ts';
 import type { Client, WatchEnd, WatchEvent } from './client.ts';
+import { Doubt } from './doubt.ts';
 import { listAll } from './list-all.ts';
 import { pause } from './pause.ts';
 import type { Store } from './store.ts';
@@ -22,6 +23,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly store: Store<T>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** A change has to come soon: a watch that is silent for seconds then is begun anew. */
+  readonly isChangeDue?: () => boolean;
   /** Numbers from 0 up to 1. Default Math.random. */
   readonly random?: () => number;
   /** A list was taken into the store; `first` of this run. */
@@ -57,6 +60,7 @@ const watchSeconds = { least: 300, spread: 300 } as const;
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #random: () => number;
+  readonly #doubt: Doubt;
   readonly #synced = Promise.withResolvers<void>();
   #hasSynced = false;
   #phase: ReflectorState['phase'] = 'stopped';
@@ -67,6 +71,7 @@ export class Reflector<T extends KubeObject> {
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     this.#random = options.random ?? Math.random;
+    this.#doubt = new Doubt(options.clock, options.isChangeDue ?? (() => false));
   }
 
   /** The store has held a whole list at least once. */
@@ -163,35 +168,40 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #watch(cycle: Cycle, signal: AbortSignal): Promise<Refusal | 'brief' | undefined> {
-    const { client, path, query = {}, metadataOnly, clock, onWatchEnd } = this.#options;
+    const { client, path, query = {}, metadataOnly, clock, logger, onWatchEnd } = this.#options;
     let openedMs: number | undefined;
     let events = 0;
     const { fresh } = cycle;
     cycle.fresh = false;
     const seconds = watchSeconds.least + Math.floor(this.#random() * watchSeconds.spread);
-    const end = await client.watch<T>(
-      path,
-      {
-        ...query,
-        resourceVersion: cycle.version ?? '',
-        allowWatchBookmarks: 'true',
-        timeoutSeconds: String(seconds),
-      },
-      {
-        signal,
-        ...(metadataOnly === true ? { accept: metadataAccept('PartialObjectMetadata') } : {}),
-        onOpen: () => {
-          openedMs = clock.monotonic();
-          this.#phase = 'watching';
-          this.#error = undefined;
+    const accept = metadataOnly === true ? { accept: metadataAccept('PartialObjectMetadata') } : {};
+    const resourceVersion = cycle.version ?? '';
+    const end = await this.#doubt.over(signal, async (trusted) =>
+      client.watch<T>(
+        path,
+        { ...query, resourceVersion, allowWatchBookmarks: 'true', timeoutSeconds: String(seconds) },
+        {
+          signal: trusted,
+          ...accept,
+          onOpen: () => {
+            openedMs = clock.monotonic();
+            this.#phase = 'watching';
+            this.#error = undefined;
+            this.#doubt.opened();
+          },
+          onEvent: (event) => {
+            events += 1;
+            this.#apply(event, cycle);
+          },
         },
-        onEvent: (event) => {
-          events += 1;
-          this.#apply(event, cycle);
-        },
-      },
+      ),
     );
     signal.throwIfAborted();
+    if (end.kind === 'doubted') {
+      logger.info('a change is due and nothing comes, watching anew', { path });
+      onWatchEnd?.('network');
+      return undefined;
+    }
     const lastedMs = openedMs === undefined ? 0 : clock.monotonic() - openedMs;
     // A server that has just started sends no bookmarks for what has never changed: silence is no failure. But one whose
     // data went back in time (a restored backup) accepts a version that it has not reached yet and then says nothing
@@ -231,6 +241,7 @@ export class Reflector<T extends KubeObject> {
       case 'BOOKMARK':
         break;
     }
+    if (event.type !== 'BOOKMARK') this.#doubt.heard();
     // Only now: an event that could not be applied must not be skipped.
     cycle.version = event.object.metadata.resourceVersion;
     this.#lastSeenMs = clock.now();

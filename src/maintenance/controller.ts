@@ -2,6 +2,7 @@ import { maintenanceAnnotation } from '../api/names.ts';
 import type { NodeMaintenance } from '../api/types.generated.ts';
 import { budgetKey } from '../drain/budgets.ts';
 import { Evictor } from '../drain/evictor.ts';
+import { isTerminating } from '../drain/filters.ts';
 import { EvictionPace } from '../drain/pace.ts';
 import type { Answer } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
@@ -75,6 +76,7 @@ export class Controller {
     this.#pods = new PodWatches({
       client,
       context,
+      isLeaving: (pod) => isTerminating(pod) || this.#memory.drain.accepted.has(pod.metadata.uid),
       onPod: (nodeName, old, now) => this.#podChanged(nodeName, old, now),
       onBudget: (old, now) => this.#budgetChanged(old, now),
       onVolumes: (nodeName) => this.#pods.nodeNames.includes(nodeName) && wakeSoon(nodeName),

@@ -13,6 +13,8 @@ import type { Move, VolumeFacts } from '../volumes/moves.ts';
 export interface PodWatchesOptions {
   readonly client: Client;
   readonly context: ReflectorContext;
+  /** It was asked to leave: the watch will say so, or that it is gone. */
+  readonly isLeaving: (pod: Pod) => boolean;
   readonly onPod: (nodeName: string, old: Pod | undefined, now: Pod | undefined) => void;
   readonly onBudget: (old: PodDisruptionBudget | undefined, now: PodDisruptionBudget | undefined) => void;
   /** Something about the volumes of a node changed; it may be a node that is not being emptied. */
@@ -139,7 +141,7 @@ export class PodWatches {
   }
 
   #start(nodeName: string): PodWatch {
-    const { client, context, onPod, onAll } = this.#options;
+    const { client, context, isLeaving, onPod, onAll } = this.#options;
     const store = new Store<Pod>({ trim: trimPod, ...context.store });
     store.onChange((old, now) => {
       if (old && old.metadata.uid !== now?.metadata.uid) this.#shared?.volumes.podGone(old);
@@ -152,6 +154,7 @@ export class PodWatches {
       store,
       path: '/api/v1/pods',
       query,
+      isChangeDue: () => [...store.values()].some(isLeaving),
     });
     reflector.start();
     void reflector.synced.then(onAll, () => undefined);

@@ -52,6 +52,7 @@ export class VolumeWatches {
         client,
         store: this.#attachments,
         path: '/apis/storage.k8s.io/v1/volumeattachments',
+        isChangeDue: () => this.#moving.size > 0,
       }),
       new Reflector({
         ...context.reflector('csidrivers'),

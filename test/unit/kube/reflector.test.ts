@@ -10,7 +10,13 @@ import { FakeCollection, type FakeObject } from '../../fixtures/fake-collection.
 
 const network: Refusal = { kind: 'network', message: 'connect ECONNREFUSED' };
 
-function setUp(options: { metadataOnly?: boolean; trim?: (object: FakeObject) => FakeObject } = {}) {
+function setUp(
+  options: {
+    metadataOnly?: boolean;
+    trim?: (object: FakeObject) => FakeObject;
+    isChangeDue?: () => boolean;
+  } = {},
+) {
   const clock = new FakeClock();
   const server = new FakeCollection();
   const client = new FakeClient(server, clock);
@@ -27,6 +33,7 @@ function setUp(options: { metadataOnly?: boolean; trim?: (object: FakeObject) =>
     path: '/api/v1/pods',
     query: { fieldSelector: 'spec.nodeName=n' },
     ...(options.metadataOnly === undefined ? {} : { metadataOnly: options.metadataOnly }),
+    ...(options.isChangeDue === undefined ? {} : { isChangeDue: options.isChangeDue }),
     store,
     clock,
     logger: nullLogger,
@@ -63,6 +70,14 @@ function setUp(options: { metadataOnly?: boolean; trim?: (object: FakeObject) =>
 
 function byName(objects: Iterable<FakeObject>): FakeObject[] {
   return [...objects].toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name));
+}
+
+/** Lets time pass until a watch begins; returns how long it took. */
+async function untilAnew({ clock, client }: ReturnType<typeof setUp>, mostMs: number): Promise<number> {
+  const before = client.watches.length;
+  let ms = 0;
+  for (; client.watches.length === before && ms < mostMs; ms += 1_000) await clock.advance(1_000);
+  return ms;
 }
 
 describe('Reflector', () => {
@@ -289,6 +304,53 @@ describe('Reflector', () => {
     client.deliver();
     expect(store.get('default/b')?.spec.value).toBe(3);
     await reflector.stop();
+  });
+
+  describe('a watch that is stalled and does not end', () => {
+    test('is begun anew where it was when a change is due, each time later, until one comes', async () => {
+      const it = setUp({ isChangeDue: () => true });
+      it.reflector.start();
+      await settle();
+      expect(await untilAnew(it, 60_000)).toBe(10_000);
+      expect(await untilAnew(it, 60_000)).toBe(20_000);
+      it.server.put('a', 1);
+      it.client.deliver();
+      expect(it.events).toEqual(['->1']);
+      expect(await untilAnew(it, 60_000)).toBe(10_000);
+      expect(await untilAnew(it, 60_000)).toBe(20_000);
+      expect(await untilAnew(it, 60_000)).toBe(40_000);
+      expect(await untilAnew(it, 600_000)).toBe(600_000);
+      expect(it.client.watches.map((query) => query['resourceVersion'])).toEqual([
+        '98',
+        '98',
+        '98',
+        '99',
+        '99',
+        '99',
+      ]);
+      expect(it.lists).toHaveLength(1);
+      expect(it.client.openWatches).toBe(1);
+      await it.reflector.stop();
+    });
+
+    test('is left alone while changes come, or none is due', async () => {
+      let isDue = true;
+      const it = setUp({ isChangeDue: () => isDue });
+      it.reflector.start();
+      await settle();
+      for (let i = 0; i < 20; i += 1) {
+        it.server.put('a', i);
+        it.client.deliver();
+        await it.clock.advance(9_000);
+      }
+      isDue = false;
+      await it.clock.advance(600_000);
+      expect(it.client.watches).toHaveLength(1);
+      isDue = true;
+      expect(await untilAnew(it, 60_000)).toBeLessThanOrEqual(10_000);
+      await it.reflector.stop();
+      expect(it.clock.pendingTimers).toBe(0);
+    });
   });
 
   test('an object that cannot be read is listed again, not skipped', async () => {
