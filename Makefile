@@ -23,7 +23,7 @@ soak: install ## faults, kills, fuzzing and scale in their long form (ARGS=fault
 	@$(NODE) --disable-warning=ExperimentalWarning hack/soak.ts $(ARGS)
 
 run: install ## run the operator from source against KUBECONFIG (default .cluster/kubeconfig)
-	@PATH="$(CURDIR)/node_modules/.bin:$$PATH" bin/haulout run --kubeconfig "$(KUBECONFIG)"
+	@PATH="$(CURDIR)/node_modules/.bin:$$PATH" bin/haulout run --allow-excess-rights --kubeconfig "$(KUBECONFIG)"
 
 cluster: install ## start a real control plane with 4 fake nodes (or kind: CLUSTER=kind)
 	@$(NODE) hack/cluster/up.ts

@@ -1,5 +1,5 @@
 import OperatorBase from '@dot-i/k8s-operator';
-import { asStartError, firstContact, loadAccess } from './cli/access.ts';
+import { asStartError, firstContact, loadAccess, refuseExcessRights } from './cli/access.ts';
 import type { RunOptions } from './cli/flags.ts';
 import { readVersion } from './cli/version.ts';
 import { EventRecorder } from './kube/events.ts';
@@ -104,6 +104,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
   /** Resolves when everything runs; work begins when the caches are in sync and the Lease is held. */
   protected override async init(): Promise<void> {
     await firstContact(this.#client, this.#stopping.signal);
+    await refuseExcessRights(this.#client, this.#options, this.#stopping.signal, this.#logger);
     const { host, port } = this.#options.httpAddress;
     const address = { host, port: await this.#http.start(host, port) };
     await this.#secureMetrics?.start();

@@ -45,6 +45,8 @@ export interface RunOptions {
   readonly secureMetrics: SecureMetricsOptions | undefined;
   readonly leaderElect: boolean;
   readonly leaseName: string;
+  /** Begin with the rights of an administrator, too. */
+  readonly allowExcessRights: boolean;
   /** The pod that the process runs in; undefined outside of a cluster. */
   readonly pod: { readonly namespace: string; readonly name: string } | undefined;
 }
@@ -110,6 +112,11 @@ const flags = [
     help: 'work only while holding the Lease (default true; --leader-elect=false)',
   },
   { name: 'lease-name', value: 'NAME', help: 'name of the Lease (default haulout)' },
+  {
+    name: 'allow-excess-rights',
+    value: undefined,
+    help: 'begin although the account may do what is never needed, such as read Secrets (default false)',
+  },
 ] as const satisfies readonly Flag[];
 
 type FlagName = (typeof flags)[number]['name'];
@@ -151,6 +158,7 @@ export function parseRunOptions(args: readonly string[], surroundings: Surroundi
     secureMetrics: secureMetrics(given),
     leaderElect: readSwitch(given, 'leader-elect', true),
     leaseName: name(given, 'lease-name', 'haulout', dnsSubdomain, 253),
+    allowExcessRights: readSwitch(given, 'allow-excess-rights', false),
     pod: ownPod(filled(env['POD_NAMESPACE']), filled(env['POD_NAME'])),
   };
 }

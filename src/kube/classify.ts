@@ -154,6 +154,17 @@ export function classifyNetworkError(error: unknown): Refusal {
   return { kind: 'network', message: wordsOf(describe(error, 0)) };
 }
 
+/** OpenSSL's verdicts on a server's certificate, and the alerts by which a server refuses a client's. */
+const certificateCode =
+  /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)|INVALID_CA|ERR_TLS_CERT|ALERT_(BAD_CERTIFICATE|CERTIFICATE|UNKNOWN_CA|HANDSHAKE)/;
+
+/** Whether a request failed because one side did not believe the other's certificate. */
+export function isAboutCertificates(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, cause }: ErrorFields = error;
+  return (typeof code === 'string' && certificateCode.test(code)) || isAboutCertificates(cause);
+}
+
 function describe(error: unknown, depth: number): string {
   if (typeof error !== 'object' || error === null) {
     return typeof error === 'string' ? error : 'request failed';

@@ -71,6 +71,13 @@ export class Connection {
     return this.#refresh(false);
   }
 
+  /** The server's certificate was not believed, or ours was not: what there is now is read soon, not in a minute. */
+  doubt(used: Session): void {
+    if (this.#session?.tls !== used.tls) return;
+    const readAt = Math.min(used.readAt, this.#clock.monotonic() - reuseMs + shortestRefreshMs);
+    this.#session = { ...this.#session, readAt };
+  }
+
   /** What to try after a 401 to `used`; undefined when there is nothing newer to try. */
   async after401(used: Session): Promise<Session | undefined> {
     if (this.#session !== undefined && this.#session.headers !== used.headers) {

@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Answer } from './answer.ts';
 import { NotSent, beforeSending } from './before-sending.ts';
-import { classifyNetworkError } from './classify.ts';
+import { classifyNetworkError, isAboutCertificates } from './classify.ts';
 import type { Client, ListPage, RequestOptions, WatchEnd, WatchOptions } from './client.ts';
 import { Connection, type KubeAccess, type Session } from './connection.ts';
 import { Deadline } from './deadline.ts';
@@ -207,6 +207,15 @@ export class KubeClient implements Client {
   }
 
   async #dispatch(session: Session, exchange: Exchange, sending: Sending): Promise<Dispatcher.ResponseData> {
+    try {
+      return await this.#exchange(session, exchange, sending);
+    } catch (error) {
+      if (isAboutCertificates(error)) this.#connection.doubt(session);
+      throw error;
+    }
+  }
+
+  async #exchange(session: Session, exchange: Exchange, sending: Sending): Promise<Dispatcher.ResponseData> {
     const { clock, onDate } = this.#options;
     const sentMs = clock.monotonic();
     const { check } = sending;

@@ -1,9 +1,10 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import type { RequestOptions as HttpsOptions } from 'node:https';
 import { isIPv6 } from 'node:net';
 import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { KubeConfig, type User } from '@kubernetes/client-node';
+import { parse } from 'yaml';
 import type { Credentials, KubeAccess } from './connection.ts';
 
 export interface KubeConfigOptions {
@@ -100,6 +101,9 @@ function fromFiles(files: readonly string[]): Reader {
         const part = new KubeConfig();
         try {
           part.loadFromFile(file);
+          const { clusters, contexts, currentContext } = part;
+          const users = part.users.map(withTokenFile(file));
+          part.loadFromOptions({ clusters, users, contexts, currentContext });
         } catch (error) {
           throw new Error(`cannot use kubeconfig ${file}: ${oneLine(error)}`, { cause: error });
         }
@@ -115,6 +119,23 @@ function fromFiles(files: readonly string[]): Reader {
       return merged;
     },
   };
+}
+
+/** client-node drops `tokenFile`, and would come as nobody. As in client-go the file counts more than a token beside it. */
+function withTokenFile(file: string): (user: User) => User {
+  const written: WrittenUsers | null = parse(readFileSync(file, 'utf8'));
+  const users = written?.users ?? [];
+  return (user) => {
+    const path = users.find(({ name }) => name === user.name)?.user?.tokenFile;
+    if (typeof path !== 'string' || path === '') return user;
+    const tokenFile = resolve(dirname(file), path);
+    const { token: _, ...others } = user;
+    return { ...others, authProvider: { name: 'tokenFile', config: { tokenFile } } };
+  };
+}
+
+interface WrittenUsers {
+  readonly users?: readonly { readonly name?: unknown; readonly user?: { readonly tokenFile?: unknown } }[];
 }
 
 function fromServiceAccount(directory: string, host: string, port: string): Reader {

@@ -32,6 +32,8 @@ const ALLOWED_WRITES = new Set([
   'create leases',
   'update leases',
   'patch leases',
+  // At the start: what it may do.
+  'create selfsubjectrulesreviews',
   // Only with --metrics-secure, and its permissions.
   'create tokenreviews',
   'create subjectaccessreviews',

@@ -23,6 +23,7 @@ test('without flags everything has the default that the help names', () => {
     secureMetrics: undefined,
     leaderElect: true,
     leaseName: 'haulout',
+    allowExcessRights: false,
     pod: undefined,
   });
 });

@@ -399,6 +399,22 @@ describe('credentials', () => {
     expect(server.connections).toBe(2);
   });
 
+  test('are looked for soon where the certificate of the server is not believed', async () => {
+    const clock = new FakeClock();
+    const other = new FakeApiServer();
+    let ca = other.ca;
+    const client = connect(
+      server.access(undefined, () => ca),
+      { clock },
+    );
+    expect(await client.get('/api/v1/x')).toMatchObject({ kind: 'network' });
+    ca = server.ca;
+    await clock.advance(4_000);
+    expect(await client.get('/api/v1/x')).toMatchObject({ kind: 'network' });
+    await clock.advance(1_000);
+    expect(await client.get('/api/v1/x')).toMatchObject({ kind: 'ok' });
+  });
+
   test('are read anew for a watch too', async () => {
     server.handler = ({ headers }, response) => {
       if (headers['authorization'] === 'Bearer new') {

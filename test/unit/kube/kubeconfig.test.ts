@@ -95,6 +95,18 @@ describe('loadKubeConfig', () => {
     expect(other).toEqual({ tls: {}, headers: { authorization: 'Bearer t' } });
   });
 
+  test('reads a token from its file, beside the kubeconfig, whenever it is asked anew', async () => {
+    const path = file(
+      'by-file',
+      config('f', { users: [{ name: 'f', user: { tokenFile: 'f.token', token: 'old' } }] }),
+    );
+    file('f.token', 'one\n');
+    const access = loadKubeConfig({ kubeconfig: path });
+    expect(await access.credentials(false)).toMatchObject({ headers: { authorization: 'Bearer one' } });
+    file('f.token', 'two\n');
+    expect(await access.credentials(true)).toMatchObject({ headers: { authorization: 'Bearer two' } });
+  });
+
   test('knows passwords, impersonation, server names and plain http', async () => {
     const path = file(
       'more',
