@@ -68,7 +68,7 @@ export class Stage {
     const { dir, kubeconfig, binDir } = cluster;
     this.cluster = cluster;
     this.bed = new TestBed('bench', { dir, kubeconfig, binDir, operatorKubeconfig: operatorConfig }, cluster);
-    this.audit = new AuditLog(join(dir, 'audit.log'), Object.values(USER_AGENTS));
+    this.audit = new AuditLog(join(dir, 'audit.log'), { readers: Object.values(USER_AGENTS) });
     this.#client = new KubeClient(kubeconfig, 'bench');
     const maintenances = {
       replace: (list: readonly (NodeMaintenance & { metadata: { uid: string } })[]) => {

@@ -23,6 +23,7 @@ export interface AuditEntry {
   /** Absent where the client went away before the answer. */
   readonly responseStatus?: { readonly code: number; readonly message?: string; readonly reason?: string };
   readonly requestObject?: unknown;
+  readonly responseObject?: unknown;
   readonly requestReceivedTimestamp: string;
   /** When the answer was sent. */
   readonly stageTimestamp: string;
@@ -62,6 +63,11 @@ export interface AuditFilter {
   readonly since?: number;
 }
 
+export interface AuditLogOptions {
+  readonly readers?: readonly string[];
+  readonly fromStart?: boolean;
+}
+
 const READ = /"verb":"(get|list|watch)"/;
 
 export const isByOperator = (entry: AuditEntry): boolean => entry.userAgent?.startsWith('haulout/') ?? false;
@@ -73,10 +79,10 @@ export class AuditLog {
 
   /**
    * Knows what is written from now on: all writes, and reads by those whose user agent begins like one of `readers`.
-   * Reads by others are most of the file, and nobody asks for them.
+   * Reads by others are most of the file, and nobody asks for them. `fromStart`: and what is in it already.
    */
-  constructor(file: string, readers: readonly string[] = ['haulout/']) {
-    this.#tail = new LineTail(file);
+  constructor(file: string, { readers = ['haulout/'], fromStart = false }: AuditLogOptions = {}) {
+    this.#tail = new LineTail(file, fromStart ? 0 : undefined);
     this.#readers = readers.map((agent) => `"userAgent":"${agent}`);
   }
 
@@ -90,6 +96,11 @@ export class AuditLog {
   mark(): number {
     this.#read();
     return this.#entries.length;
+  }
+
+  /** Lets go of all that was handed out: marks from before are of no use then. */
+  forget(): void {
+    this.#entries.length = 0;
   }
 
   /**

@@ -77,9 +77,10 @@ function hooked(file: string, open: () => Promise<TestBed>): TestBed {
   afterEach(() => bed?.checkAuditLog());
   afterAll(async () => {
     try {
-      await bed?.cleanUp();
+      if (bed?.hasOperator === true) await bed.endAll();
     } finally {
-      bed?.checkAuditLog();
+      await bed?.cleanUp();
+      bed?.endAuditLog();
       if (bed?.isForeign === false) recordUse(file, bed.audit.entries());
     }
   }, HOOK_MS);

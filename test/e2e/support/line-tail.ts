@@ -8,10 +8,10 @@ export class LineTail {
   readonly #file: string;
   #offset: number;
 
-  /** Begins with what is written from now on. */
-  constructor(file: string) {
+  /** Begins with what is written from now on, or at the byte `offset`. */
+  constructor(file: string, offset?: number) {
     this.#file = file;
-    this.#offset = existsSync(file) ? this.#size() : 0;
+    this.#offset = offset ?? (existsSync(file) ? this.#size() : 0);
   }
 
   /** Those that were completed since the last call; a file that is not there yet has none. */

@@ -1,12 +1,11 @@
 /** What a test file works with: a cluster with the operator in it, and whatever the file makes there. */
 import { join } from 'node:path';
 import type { Cluster } from '../../../hack/cluster/lib/cluster.ts';
-import { nodeMaintenancesPath } from '../../../src/api/names.ts';
+import { nodeMaintenancePath, nodeMaintenancesPath } from '../../../src/api/names.ts';
 import type { NodeMaintenance, NodeMaintenanceSpec } from '../../../src/api/types.generated.ts';
 import type { Node, Pod } from '../../../src/kube/types.ts';
 import { Api } from './api.ts';
 import { AuditLog } from './audit.ts';
-import { brokenRules, type Outage } from './audit-rules.ts';
 import { fakeNode, type Manifest, maintenance, type NodeOptions, namespace } from './builders.ts';
 import { cleanUp } from './clean-up.ts';
 import { type EventuallyOptions, eventually } from './eventually.ts';
@@ -17,6 +16,7 @@ import { NotHere } from './not-here.ts';
 import { type NodeSnapshot, snapshotOf } from './node-snapshot.ts';
 import { type OperatorOptions, OperatorProcess, tailOf } from './operator-process.ts';
 import { isReady, said, summary } from './status.ts';
+import { Witness } from './witness.ts';
 
 export interface IslandOptions extends Omit<NodeOptions, 'unschedulable'> {
   /** Other nodes of the island, for pods to go to; 1 unless given. The rest is about the node that is to be maintained. */
@@ -32,9 +32,6 @@ export interface BedFiles extends ClusterFiles {
   readonly auditLog?: string;
 }
 
-/** After /readyz says yes. */
-const ROLES_KNOWN_MS = 2000;
-
 export class TestBed {
   /** Unique for each run of each file; the names of all that it makes begin with it. */
   readonly prefix: string;
@@ -42,13 +39,10 @@ export class TestBed {
   readonly api: Api;
   readonly kubectl: Kubectl;
   readonly #cluster: Cluster | undefined;
-  readonly #audit: AuditLog | undefined;
+  readonly #witness: Witness | undefined;
   readonly #namespaces = new Set<string>();
   readonly #nodes = new Set<string>();
-  readonly #deletionsExpected = new Set<string>();
-  readonly #outages: Outage[] = [];
   readonly #operators: OperatorProcess[] = [];
-  readonly #reported = new Set<string>();
 
   constructor(prefix: string, files: BedFiles, cluster?: Cluster) {
     this.prefix = prefix;
@@ -57,17 +51,27 @@ export class TestBed {
     this.api = new Api(files.kubeconfig);
     this.kubectl = new Kubectl(join(files.binDir, 'kubectl'), files.kubeconfig);
     const auditLog = cluster?.auditLog ?? files.auditLog;
-    this.#audit = auditLog === undefined ? undefined : new AuditLog(auditLog);
+    if (auditLog === undefined) return;
+    const isWhole = cluster !== undefined;
+    this.#witness = new Witness(new AuditLog(auditLog, { fromStart: isWhole }), {
+      ownsNamespace: (name) => isWhole || this.#namespaces.has(name),
+      ownsNode: (name) => isWhole || this.#nodes.has(name),
+    });
+  }
+
+  /** One runs that serves all files, or that the file has started and not stopped. */
+  get hasOperator(): boolean {
+    return this.files.operatorLog !== undefined || this.#operators.some(({ isRunning }) => isRunning);
   }
 
   /** kind, or somebody's. */
   get isForeign(): boolean {
-    return this.#audit === undefined;
+    return this.#witness === undefined;
   }
 
   get audit(): AuditLog {
-    if (!this.#audit) throw new NotHere('this cluster has no audit log');
-    return this.#audit;
+    if (!this.#witness) throw new NotHere('this cluster has no audit log');
+    return this.#witness.audit;
   }
 
   /** The control plane itself, to be stopped and started; only where the file has one of its own. */
@@ -247,29 +251,52 @@ export class TestBed {
 
   /** From here on, plain deletions of pods by the operator are what the test asks for. */
   expectPodDeletions(...namespaces: readonly string[]): void {
-    for (const name of namespaces) this.#deletionsExpected.add(name);
+    this.#witness?.expectPodDeletions(namespaces);
   }
 
   /** `work` stops the API server and starts it: what that one forbids until it knows its roles again is no rule broken. */
   async outage(work: () => Promise<void>): Promise<void> {
-    const from = Date.now();
-    try {
-      await work();
-    } finally {
-      this.#outages.push({ from, to: Date.now() + ROLES_KNOWN_MS });
-    }
+    await (this.#witness?.outage(work) ?? work());
   }
 
   /** Throws when the audit log shows what must never happen; each case is reported once. */
   checkAuditLog(): void {
-    const broken = brokenRules(this.#audit?.entries() ?? [], {
-      namespaces: this.#namespaces,
-      nodes: this.#nodes,
-      deletionsExpected: this.#deletionsExpected,
-      outages: this.#outages,
-    }).filter((rule) => !this.#reported.has(rule));
-    for (const rule of broken) this.#reported.add(rule);
-    if (broken.length > 0) throw new Error(`in the audit log:\n${broken.join('\n')}`);
+    this.#witness?.check();
+  }
+
+  /** As `checkAuditLog`, when nothing more will come. */
+  endAuditLog(): void {
+    this.#witness?.end();
+  }
+
+  /** Judges the audit log so far and lets go of it: for runs of hours. */
+  forgetAuditLog(): void {
+    this.#witness?.forget();
+  }
+
+  /**
+   * Waits until nothing is lost: every maintenance has come to where it can go, every node that nobody maintains is as it was.
+   * Throws when the audit log shows what must never happen, or when something is still lost after a minute.
+   */
+  async checkInvariants(options: EventuallyOptions = {}): Promise<void> {
+    let lost: readonly string[] = [];
+    await this.eventually(
+      'nothing is lost',
+      async () => {
+        lost = (await this.#witness?.lost(this.api)) ?? [];
+        return lost.length === 0;
+      },
+      { ...options, explain: async () => [...lost, await this.explain()].join('\n') },
+    );
+    this.checkAuditLog();
+  }
+
+  /** Ends all maintenances of the file's nodes, and waits until nothing of them is left. */
+  async endAll(): Promise<void> {
+    const all = await this.api.list<NodeMaintenance>(nodeMaintenancesPath);
+    const own = all.filter(({ spec }) => this.#nodes.has(spec.nodeName));
+    await Promise.all(own.map(async ({ metadata }) => this.api.remove(nodeMaintenancePath(metadata.name))));
+    await this.checkInvariants();
   }
 
   /** Takes away what the file has made. On a cluster that it shares, others must not be disturbed by what is left. */

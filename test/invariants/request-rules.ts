@@ -1,10 +1,10 @@
-/** What must never be found in the audit log, whatever a test does. */
-import { as } from '../../../hack/cluster/lib/untyped.ts';
-import { type AuditEntry, type DeleteOptions, isByOperator, toEviction } from './audit.ts';
+/** What no request of the operator may be, whatever a test does. */
+import { as } from '../../hack/cluster/lib/untyped.ts';
+import { type AuditEntry, type DeleteOptions, isByOperator, toEviction } from '../e2e/support/audit.ts';
 
 export interface RuleScope {
-  readonly namespaces: ReadonlySet<string>;
-  readonly nodes: ReadonlySet<string>;
+  readonly ownsNamespace: (name: string) => boolean;
+  readonly ownsNode: (name: string) => boolean;
   /** Namespaces in which the test asks for plain deletions (onTimeout, deleteBlockedAfterSeconds). */
   readonly deletionsExpected: ReadonlySet<string>;
   /** When the API server was stopped and started, in milliseconds since the epoch. */
@@ -40,10 +40,9 @@ const ALLOWED_WRITES = new Set([
 ]);
 const READS = new Set(['get', 'list', 'watch']);
 
-/** One sentence for each broken rule. */
-export function brokenRules(entries: readonly AuditEntry[], scope: RuleScope): string[] {
-  const own = entries.filter(isByOperator).filter((entry) => !isRefusedAtStart(entry, scope));
-  return [...own.flatMap((entry) => ruleBrokenBy(entry, scope)), ...evictedTwice(own, scope)];
+/** One sentence for each rule that this request broke. */
+export function brokenBy(entry: AuditEntry, scope: RuleScope): string[] {
+  return isByOperator(entry) && !isRefusedAtStart(entry, scope) ? ruleBrokenBy(entry, scope) : [];
 }
 
 /** A server that has just started knows no tokens yet, and forbids everything until it has read its roles. */
@@ -60,8 +59,8 @@ function ruleBrokenBy(entry: AuditEntry, scope: RuleScope): string[] {
   const { resource = '', subresource, namespace = '', name = '' } = entry.objectRef ?? {};
   const what = `${entry.verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}`;
   const where = `${what} ${namespace === '' ? name : `${namespace}/${name}`} (${entry.requestReceivedTimestamp})`;
-  const isOwnNode = resource === 'nodes' && scope.nodes.has(name);
-  const isOwnNamespace = scope.namespaces.has(namespace);
+  const isOwnNode = resource === 'nodes' && scope.ownsNode(name);
+  const isOwnNamespace = scope.ownsNamespace(namespace);
   const broken: string[] = [];
 
   if (!READS.has(entry.verb) && !ALLOWED_WRITES.has(what)) broken.push(`unexpected request: ${where}`);
@@ -95,27 +94,6 @@ function ruleBrokenBy(entry: AuditEntry, scope: RuleScope): string[] {
     if (options.preconditions?.uid === undefined)
       broken.push(`deletion without a UID precondition: ${where}`);
     if (options.gracePeriodSeconds === 0) broken.push(`deletion with grace period 0: ${where}`);
-  }
-  return broken;
-}
-
-/** Also a post that is refused after one was accepted: it may have cut the pod's grace period. */
-function evictedTwice(own: readonly AuditEntry[], scope: RuleScope): string[] {
-  const acceptedAt = new Map<string, number>();
-  const broken: string[] = [];
-  const evictions = own
-    .filter(({ verb, objectRef }) => verb === 'create' && objectRef?.subresource === 'eviction')
-    .map(toEviction)
-    .filter((one) => scope.namespaces.has(one.namespace) && one.uid !== '')
-    .toSorted((a, b) => a.askedAt - b.askedAt);
-  for (const { uid, namespace, pod, accepted, askedAt, entry } of evictions) {
-    const before = acceptedAt.get(uid);
-    const when = entry.requestReceivedTimestamp;
-    if (before !== undefined && askedAt >= before) {
-      const how = accepted ? 'evicted twice' : 'posted again after its eviction was accepted';
-      broken.push(`${how}: pod ${namespace}/${pod} ${uid} (${when})`);
-    }
-    if (accepted) acceptedAt.set(uid, askedAt);
   }
   return broken;
 }

@@ -1,0 +1,14 @@
+/** The whole state that the invariants look at, as lists of the API server show it. */
+import { nodeMaintenancesPath } from '../../../src/api/names.ts';
+import type { ClusterState } from '../../invariants/at-rest.ts';
+import type { Api } from './api.ts';
+
+export async function clusterState(api: Api): Promise<ClusterState> {
+  const [nodes, maintenances, pods, budgets] = await Promise.all([
+    api.list<ClusterState['nodes'][number]>('/api/v1/nodes'),
+    api.list<ClusterState['maintenances'][number]>(nodeMaintenancesPath),
+    api.list<ClusterState['pods'][number]>('/api/v1/pods'),
+    api.list<ClusterState['budgets'][number]>('/apis/policy/v1/poddisruptionbudgets'),
+  ]);
+  return { nodes, maintenances, pods, budgets };
+}

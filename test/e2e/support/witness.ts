@@ -1,0 +1,82 @@
+/** The invariants over one cluster, or over what one test file has made on it. */
+import { Invariants } from '../../invariants/invariants.ts';
+import type { Outage, RuleScope } from '../../invariants/request-rules.ts';
+import type { Api } from './api.ts';
+import type { AuditLog } from './audit.ts';
+import { clusterState } from './cluster-state.ts';
+import { OPERATOR_NAMESPACE } from './install.ts';
+
+/** After /readyz says yes. */
+const ROLES_KNOWN_MS = 2000;
+
+export class Witness {
+  readonly audit: AuditLog;
+  readonly #invariants: Invariants;
+  readonly #deletionsExpected = new Set<string>();
+  readonly #outages: Outage[] = [];
+  /** What has not been reported yet. */
+  readonly #broken: string[] = [];
+  /** Entries of the audit log that were judged. */
+  #seen = 0;
+
+  constructor(audit: AuditLog, scope: Pick<RuleScope, 'ownsNamespace' | 'ownsNode'>) {
+    this.audit = audit;
+    this.#invariants = new Invariants(
+      { ...scope, deletionsExpected: this.#deletionsExpected, outages: this.#outages },
+      OPERATOR_NAMESPACE,
+    );
+  }
+
+  expectPodDeletions(namespaces: readonly string[]): void {
+    for (const name of namespaces) this.#deletionsExpected.add(name);
+  }
+
+  async outage(work: () => Promise<void>): Promise<void> {
+    const from = Date.now();
+    try {
+      await work();
+    } finally {
+      this.#outages.push({ from, to: Date.now() + ROLES_KNOWN_MS });
+    }
+  }
+
+  /** Throws when something happened that must not; each case is reported once. */
+  check(): void {
+    this.#look();
+    this.#report();
+  }
+
+  end(): void {
+    this.#broken.push(...this.#invariants.end(this.#unseen()));
+    this.#report();
+  }
+
+  forget(): void {
+    this.check();
+    this.audit.forget();
+    this.#seen = 0;
+  }
+
+  /** What is lost now. What must not happen and did is kept for `check`: whoever asks this may ask again and again. */
+  async lost(api: Api): Promise<readonly string[]> {
+    const state = await clusterState(api);
+    this.#look();
+    return this.#invariants.atRest(state);
+  }
+
+  #look(): void {
+    this.#broken.push(...this.#invariants.see(this.#unseen()));
+  }
+
+  #report(): void {
+    const broken = this.#broken.splice(0);
+    if (broken.length > 0) throw new Error(`in the audit log:\n${broken.join('\n')}`);
+  }
+
+  #unseen(): ReturnType<AuditLog['entries']> {
+    const entries = this.audit.entries();
+    const unseen = entries.slice(this.#seen);
+    this.#seen = entries.length;
+    return unseen;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * What haulout promises never to do, judged by the API server's audit log and the final state of the cluster, without a line
+ * of the operator's code. Entries are taken as they come, so that a run of hours needs no more memory than a short one.
+ */
+import { as } from '../../hack/cluster/lib/untyped.ts';
+import type { AuditEntry } from '../e2e/support/audit.ts';
+import { type ClusterState, lostAtRest } from './at-rest.ts';
+import { BudgetRule } from './budget-rule.ts';
+import { DrainedRule } from './drained-rule.ts';
+import { EvictionRule } from './eviction-rule.ts';
+import { NodeRegister } from './node-register.ts';
+import { answeredAt, PodRegister } from './pod-register.ts';
+import { brokenBy, type RuleScope } from './request-rules.ts';
+
+/** Entries are written when a request is answered: what belongs before one may come so much later. */
+const DISORDER_MS = 3000;
+const PODS_KEPT_MS = 300_000;
+
+export class Invariants {
+  readonly #scope: RuleScope;
+  readonly #pods = new PodRegister();
+  readonly #nodes = new NodeRegister();
+  readonly #evictions = new EvictionRule();
+  readonly #budgets = new BudgetRule(this.#pods);
+  readonly #drained: DrainedRule;
+  #latest = 0;
+
+  /** `operatorNamespace`: its own pod may stay on a node that is drained. */
+  constructor(scope: RuleScope, operatorNamespace: string) {
+    this.#scope = scope;
+    this.#drained = new DrainedRule(this.#pods, ({ namespace }) => namespace === operatorNamespace);
+  }
+
+  /** Takes what the log has got since, and returns one sentence for each thing that must not happen and did. */
+  see(entries: readonly AuditEntry[]): readonly string[] {
+    const broken = entries.flatMap((entry) => {
+      this.#latest = Math.max(this.#latest, answeredAt(entry));
+      const requests = brokenBy(entry, this.#scope);
+      return isAbout(entry, this.#scope) ? [...requests, ...this.#learn(entry)] : requests;
+    });
+    return [...broken, ...this.#conclude(this.#latest - DISORDER_MS)];
+  }
+
+  /** As `see`, when nothing more will come. */
+  end(entries: readonly AuditEntry[]): readonly string[] {
+    return [...this.see(entries), ...this.#conclude(Infinity)];
+  }
+
+  /** When nothing is going on any more: what is lost, a sentence each. */
+  atRest(state: ClusterState): readonly string[] {
+    const { ownsNode } = this.#scope;
+    return lostAtRest(
+      {
+        ...state,
+        nodes: state.nodes.filter(({ metadata }) => ownsNode(metadata.name)),
+        maintenances: state.maintenances.filter(({ spec }) => ownsNode(spec.nodeName)),
+      },
+      (node) => this.#nodes.left(node),
+    );
+  }
+
+  #conclude(until: number): string[] {
+    const broken = [this.#evictions, this.#budgets, this.#drained].flatMap((rule) => rule.conclude(until));
+    this.#pods.forget(Math.min(until, this.#latest) - PODS_KEPT_MS);
+    return broken;
+  }
+
+  #learn(entry: AuditEntry): string[] {
+    for (const one of [this.#pods, this.#evictions, this.#budgets, this.#drained]) one.see(entry);
+    return this.#nodes.see(entry);
+  }
+}
+
+function isAbout({ objectRef, responseObject }: AuditEntry, scope: RuleScope): boolean {
+  const { resource, namespace, name = '' } = objectRef ?? {};
+  if (namespace !== undefined) return scope.ownsNamespace(namespace);
+  if (resource === 'nodes') return scope.ownsNode(name);
+  if (resource !== 'nodemaintenances') return false;
+  const { spec } = as<{ spec?: { nodeName?: string } }>(responseObject ?? {});
+  return scope.ownsNode(spec?.nodeName ?? '');
+}

@@ -1,0 +1,155 @@
+// Each rule is shown a log in which it is kept and one in which it is broken: a check that never speaks proves nothing.
+import { describe, expect, test } from '@jest/globals';
+import type { AuditEntry } from '../../e2e/support/audit.ts';
+import type { ClusterState } from '../../invariants/at-rest.ts';
+import { Invariants } from '../../invariants/invariants.ts';
+import { entry, eviction, gone, pod } from './log.ts';
+
+const everything = {
+  ownsNamespace: () => true,
+  ownsNode: () => true,
+  deletionsExpected: new Set<string>(),
+  outages: [],
+};
+const invariants = (): Invariants => new Invariants(everything, 'haulout');
+const broken = (...entries: readonly AuditEntry[]): readonly string[] => invariants().end(entries);
+
+const claim = (at: number, status = 'True'): AuditEntry =>
+  entry('patch nodemaintenances/status', 'm', {
+    at,
+    byOperator: true,
+    response: {
+      metadata: { name: 'm' },
+      spec: { nodeName: 'n' },
+      status: { conditions: [{ type: 'Drained', status }] },
+    },
+  });
+
+const node = (labels: object, spec: object = {}) => ({ metadata: { name: 'n', labels }, spec });
+
+const write = (byOperator: boolean, response: object): AuditEntry =>
+  entry('patch nodes', 'n', { byOperator, request: { metadata: { resourceVersion: '1' } }, response });
+const state = (maintenances: ClusterState['maintenances'] = []): ClusterState => ({
+  nodes: [{ metadata: { name: 'n' } }],
+  maintenances,
+  pods: [],
+  budgets: [],
+});
+
+describe('no pod is evicted twice', () => {
+  test.each([
+    ['once', [eviction('a', 1)], []],
+    ['refused, then accepted', [eviction('a', 1, 429), eviction('a', 2)], []],
+    ['accepted twice', [eviction('a', 1), eviction('a', 2)], ['evicted twice']],
+    ['asked again', [eviction('a', 1), eviction('a', 2, 429)], ['posted again']],
+    ['two pods', [eviction('a', 1), eviction('b', 2)], []],
+  ])('%s', (_, evictions, expected) => {
+    const result = broken(...pod('a', 'n'), ...pod('b', 'n'), ...evictions);
+    expect(result).toEqual(expected.map((words) => expect.stringContaining(words)));
+  });
+
+  test('the first may be written down after the second, and in another look', () => {
+    const checks = invariants();
+    const first = entry('create pods/eviction', 'ns/a', { ...byUid('a'), at: 1, took: 0.5 });
+    expect(checks.see([...pod('a', 'n'), eviction('a', 1.2)])).toEqual([]);
+    expect(checks.end([first])).toEqual([expect.stringContaining('evicted twice')]);
+  });
+});
+
+function byUid(name: string) {
+  const request = { deleteOptions: { preconditions: { uid: `uid-${name}` } } };
+  return { request, byOperator: true };
+}
+
+describe('every accepted eviction had a budget that allowed it', () => {
+  const labels = { app: 'db' };
+  const pods = ['a', 'b', 'c'].flatMap((name) => pod(name, 'n', { labels }));
+  const verdict = (at: number, allowed: number, disrupted: readonly string[] = []): AuditEntry =>
+    entry('update poddisruptionbudgets/status', 'ns/db', {
+      at,
+      request: {
+        spec: { selector: { matchLabels: labels } },
+        status: {
+          disruptionsAllowed: allowed,
+          disruptedPods: Object.fromEntries(disrupted.map((name) => [name, 'now'])),
+        },
+      },
+    });
+
+  test.each([
+    ['it allows one', [verdict(1, 1), eviction('a', 2)], 0],
+    ['it allows none', [verdict(1, 0), eviction('a', 2)], 1],
+    ['it allows one, and two go', [verdict(1, 1), eviction('a', 2), eviction('b', 3)], 1],
+    ['it says so again', [verdict(1, 1), eviction('a', 2), verdict(3, 1), eviction('b', 4)], 0],
+    [
+      'it says so again and has counted the first already',
+      [verdict(1, 2), eviction('a', 2), verdict(2.005, 1, ['a']), eviction('b', 4), eviction('c', 5)],
+      1,
+    ],
+    ['it may have allowed it just in time', [verdict(1, 0), verdict(2.005, 1), eviction('a', 2)], 0],
+    ['no budget', [eviction('a', 2), eviction('b', 2)], 0],
+  ])('%s', (_, entries, violations) => {
+    expect(broken(...pods, ...entries)).toHaveLength(violations);
+  });
+
+  test('a pod that is not ready costs no budget anything', () => {
+    const unready = pod('d', 'n', { labels }).slice(0, 2);
+    expect(broken(...unready, verdict(1, 0), eviction('d', 2))).toEqual([]);
+  });
+
+  test('another budget does not matter', () => {
+    expect(broken(...pod('d', 'n', { labels: { app: 'web' } }), verdict(1, 0), eviction('d', 2))).toEqual([]);
+  });
+});
+
+describe('Drained is not said while a pod that has to leave is there', () => {
+  test.each([
+    ['gone before', [...pod('a', 'n'), gone('a', 5), claim(6)], 0],
+    ['gone after', [...pod('a', 'n'), claim(6), gone('a', 7)], 1],
+    ['never gone', [...pod('a', 'n'), claim(6)], 1],
+    ['said that it is not', [...pod('a', 'n'), claim(6, 'False')], 0],
+    ['on another node', [...pod('a', 'other'), claim(6)], 0],
+    ['of a DaemonSet', [...pod('a', 'n', { controller: 'DaemonSet' }), claim(6)], 0],
+    ['mirror', [...pod('a', 'n', { annotations: { 'kubernetes.io/config.mirror': 'x' } }), claim(6)], 0],
+    ['has just arrived', [...pod('a', 'n', { at: 5.5 }), claim(6)], 0],
+  ])('%s', (_, entries, violations) => {
+    expect(broken(...entries)).toHaveLength(violations);
+  });
+});
+
+describe('what is on a node', () => {
+  const created = entry('create nodes', 'n', { response: node({ mine: 'x' }) });
+  test('what was put on has to come off again', () => {
+    const checks = invariants();
+    const held = node({ mine: 'x', 'cloud/lb': 'true' }, { unschedulable: true });
+    expect(checks.see([created, write(true, held)])).toEqual([]);
+    expect(checks.atRest(state())).toEqual([
+      'left on node n, which nobody maintains: label cloud/lb',
+      'left on node n, which nobody maintains: unschedulable',
+    ]);
+    const maintenance = {
+      metadata: { name: 'm', generation: 1 },
+      spec: { nodeName: 'n' },
+      status: { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'True', reason: 'Drained' }] },
+    };
+    expect(checks.atRest(state([maintenance]))).toEqual([]);
+    expect(checks.see([write(true, node({ mine: 'x' }))])).toEqual([]);
+    expect(checks.atRest(state())).toEqual([]);
+  });
+
+  test('what others have put on stays', () => {
+    const checks = invariants();
+    expect(checks.see([created, write(false, node({ mine: 'x', theirs: 'y' }))])).toEqual([]);
+    expect(checks.see([write(true, node({ mine: 'x' }))])).toEqual([
+      expect.stringContaining('took off what others had put on node n: label theirs'),
+    ]);
+  });
+
+  test.each([
+    [{ metadata: { name: 'n', annotations: { 'haulout.dev/maintenance': '{}' } } }],
+    [{ metadata: { name: 'n', finalizers: ['haulout.dev/evacuate'] } }],
+    [{ metadata: { name: 'n' }, status: { conditions: [{ type: 'DrainInProgress', status: 'True' }] } }],
+  ])('%j is lost where nobody maintains it', (one) => {
+    expect(invariants().atRest({ ...state(), nodes: [one] })).toHaveLength(1);
+  });
+});
