@@ -9,26 +9,36 @@ import { BudgetRule } from './budget-rule.ts';
 import { DrainedRule } from './drained-rule.ts';
 import { EvictionRule } from './eviction-rule.ts';
 import { NodeRegister } from './node-register.ts';
-import { answeredAt, PodRegister } from './pod-register.ts';
+import { answeredAt, type PodLife, PodRegister } from './pod-register.ts';
 import { brokenBy, type RuleScope } from './request-rules.ts';
 
 /** Entries are written when a request is answered: what belongs before one may come so much later. */
 const DISORDER_MS = 3000;
 const PODS_KEPT_MS = 300_000;
 
+interface Rule {
+  readonly see: (entry: AuditEntry) => void;
+  /** Judges what was answered before `until` (milliseconds since the epoch). */
+  readonly conclude: (until: number) => readonly string[];
+}
+
 export class Invariants {
   readonly #scope: RuleScope;
   readonly #pods = new PodRegister();
   readonly #nodes = new NodeRegister();
-  readonly #evictions = new EvictionRule();
-  readonly #budgets = new BudgetRule(this.#pods);
-  readonly #drained: DrainedRule;
+  readonly #rules: readonly Rule[];
   #latest = 0;
 
   /** `operatorNamespace`: its own pod may stay on a node that is drained. */
   constructor(scope: RuleScope, operatorNamespace: string) {
     this.#scope = scope;
-    this.#drained = new DrainedRule(this.#pods, ({ namespace }) => namespace === operatorNamespace);
+    const isOwnPod = ({ namespace }: PodLife): boolean => namespace === operatorNamespace;
+    this.#rules = [
+      this.#nodes,
+      new EvictionRule(),
+      new BudgetRule(this.#pods),
+      new DrainedRule(this.#pods, isOwnPod),
+    ];
   }
 
   /** Takes what the log has got since, and returns one sentence for each thing that must not happen and did. */
@@ -36,7 +46,8 @@ export class Invariants {
     const broken = entries.flatMap((entry) => {
       this.#latest = Math.max(this.#latest, answeredAt(entry));
       const requests = brokenBy(entry, this.#scope);
-      return isAbout(entry, this.#scope) ? [...requests, ...this.#learn(entry)] : requests;
+      if (isAbout(entry, this.#scope)) for (const one of [this.#pods, ...this.#rules]) one.see(entry);
+      return requests;
     });
     return [...broken, ...this.#conclude(this.#latest - DISORDER_MS)];
   }
@@ -60,14 +71,9 @@ export class Invariants {
   }
 
   #conclude(until: number): string[] {
-    const broken = [this.#evictions, this.#budgets, this.#drained].flatMap((rule) => rule.conclude(until));
+    const broken = this.#rules.flatMap((rule) => rule.conclude(until));
     this.#pods.forget(Math.min(until, this.#latest) - PODS_KEPT_MS);
     return broken;
-  }
-
-  #learn(entry: AuditEntry): string[] {
-    for (const one of [this.#pods, this.#evictions, this.#budgets, this.#drained]) one.see(entry);
-    return this.#nodes.see(entry);
   }
 }
 

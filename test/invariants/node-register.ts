@@ -1,11 +1,12 @@
 /** What the operator has put on each node and not taken off again, learned from the audit log alone. */
 import { as } from '../../hack/cluster/lib/untyped.ts';
 import { type AuditEntry, isByOperator } from '../e2e/support/audit.ts';
-import { isOk } from './pod-register.ts';
+import { answeredAt, isOk, isUncertain } from './pod-register.ts';
 
 interface LoggedNode {
   readonly metadata?: {
-    readonly name?: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
     readonly finalizers?: readonly string[];
@@ -16,8 +17,21 @@ interface LoggedNode {
   };
 }
 
-interface KnownNode {
+/** A node as it was after a write. */
+interface Write {
+  readonly node: string;
+  readonly uid: string;
+  /** By which writes are put in order: answers are written down in another one. */
+  readonly version: number;
+  readonly answeredAt: number;
+  readonly byOperator: boolean;
+  /** What is new may have come from the operator. */
+  readonly mayAdd: boolean;
   readonly items: ReadonlySet<string>;
+  readonly when: string;
+}
+
+interface KnownNode extends Pick<Write, 'uid' | 'items'> {
   readonly ours: ReadonlySet<string>;
 }
 
@@ -26,39 +40,63 @@ const CORDON_TAINT = 'taint node.kubernetes.io/unschedulable:NoSchedule';
 
 export class NodeRegister {
   readonly #nodes = new Map<string, KnownNode>();
+  /** Nodes that the operator has written or not: what is new on them is counted as its own. */
+  readonly #doubtful = new Set<string>();
+  #open: Write[] = [];
+
+  see(entry: AuditEntry): void {
+    const { objectRef, verb } = entry;
+    if (objectRef?.resource !== 'nodes' || objectRef.subresource !== undefined) return;
+    if (isByOperator(entry) && isUncertain(entry)) this.#doubtful.add(objectRef.name ?? '');
+    if (!isOk(entry) || entry.responseObject === undefined || verb === 'delete') return;
+    const node = as<LoggedNode>(entry.responseObject);
+    this.#open.push({
+      node: objectRef.name ?? '',
+      uid: node.metadata?.uid ?? '',
+      version: Number(node.metadata?.resourceVersion),
+      answeredAt: answeredAt(entry),
+      byOperator: isByOperator(entry),
+      mayAdd: this.#doubtful.delete(objectRef.name ?? '') || isByOperator(entry),
+      items: itemsOf(node),
+      when: entry.requestReceivedTimestamp,
+    });
+  }
+
+  /** One sentence for each thing of others that the operator took off with a write that was answered before `until`. */
+  conclude(until: number): string[] {
+    const due = this.#open.filter((write) => write.answeredAt < until);
+    this.#open = this.#open.filter((write) => write.answeredAt >= until);
+    return due
+      .toSorted((a, b) => a.version - b.version)
+      .flatMap((write) => {
+        const before = this.#nodes.get(write.node);
+        this.#nodes.set(write.node, after(before, write));
+        return takenOff(before, write);
+      });
+  }
 
   /** What the operator has put on the node, such as `label a/b`, `unschedulable`. */
   left(node: string): readonly string[] {
-    return [...(this.#nodes.get(node)?.ours ?? [])];
+    const open = this.#open.filter((write) => write.node === node);
+    const known = open
+      .toSorted((a, b) => a.version - b.version)
+      .reduce<KnownNode | undefined>(after, this.#nodes.get(node));
+    return [...(known?.ours ?? [])];
   }
+}
 
-  /** One sentence for each thing of others that the operator took off. */
-  see(entry: AuditEntry): string[] {
-    const { objectRef, verb } = entry;
-    if (objectRef?.resource !== 'nodes' || objectRef.subresource !== undefined || !isOk(entry)) return [];
-    if (verb === 'delete') this.#nodes.delete(objectRef.name ?? '');
-    if (entry.responseObject === undefined || verb === 'delete') return [];
-    const node = as<LoggedNode>(entry.responseObject);
-    const name = node.metadata?.name ?? '';
-    const items = itemsOf(node);
-    const before = this.#nodes.get(name);
-    if (!before || verb === 'create') {
-      this.#nodes.set(name, { items, ours: new Set() });
-      return [];
-    }
-    const byUs = isByOperator(entry);
-    const added = byUs ? [...items].filter((item) => !before.items.has(item)) : [];
-    this.#nodes.set(name, {
-      items,
-      ours: new Set([...before.ours, ...added].filter((one) => items.has(one))),
-    });
-    if (!byUs) return [];
-    return [...before.items]
-      .filter((item) => !items.has(item) && !before.ours.has(item))
-      .map(
-        (item) => `took off what others had put on node ${name}: ${item} (${entry.requestReceivedTimestamp})`,
-      );
-  }
+/** What is on a node that nobody has seen before is not the operator's. */
+function after(before: KnownNode | undefined, { uid, items, mayAdd }: Write): KnownNode {
+  if (before?.uid !== uid) return { uid, items, ours: new Set() };
+  const added = mayAdd ? [...items].filter((item) => !before.items.has(item)) : [];
+  return { uid, items, ours: new Set([...before.ours, ...added].filter((item) => items.has(item))) };
+}
+
+function takenOff(before: KnownNode | undefined, { node, uid, items, byOperator, when }: Write): string[] {
+  if (before?.uid !== uid || !byOperator) return [];
+  return [...before.items]
+    .filter((item) => !items.has(item) && !before.ours.has(item))
+    .map((item) => `took off what others had put on node ${node}: ${item} (${when})`);
 }
 
 function itemsOf({ metadata = {}, spec = {} }: LoggedNode): Set<string> {

@@ -46,6 +46,10 @@ export const isOk = ({ stage, responseStatus }: AuditEntry): boolean =>
   responseStatus.code >= 200 &&
   responseStatus.code <= 299;
 
+/** It may have been carried out all the same: an API server that has no time says 504 in the middle of its work. */
+export const isUncertain = ({ stage, responseStatus }: AuditEntry): boolean =>
+  stage !== 'ResponseStarted' && (responseStatus === undefined || responseStatus.code >= 500);
+
 export class PodRegister {
   readonly #pods = new Map<string, PodLife>();
   /** By `namespace/name`: the last one that was called like this. */
@@ -62,12 +66,14 @@ export class PodRegister {
 
   see(entry: AuditEntry): void {
     const { objectRef, verb } = entry;
-    if (objectRef?.resource !== 'pods' || !isOk(entry)) return;
+    if (objectRef?.resource !== 'pods') return;
     const what = objectRef.subresource === undefined ? verb : `${verb} ${objectRef.subresource}`;
-    if (what === 'create') this.#created(entry);
+    if ((what === 'delete' || what === 'deletecollection') && (isOk(entry) || isUncertain(entry)))
+      this.#deleted(entry);
+    else if (!isOk(entry)) return;
+    else if (what === 'create') this.#created(entry);
     else if (what === 'create binding') this.#bound(entry);
     else if (what === 'create eviction') this.#evicted(entry);
-    else if (what === 'delete' || what === 'deletecollection') this.#deleted(entry);
     else if (verb === 'patch' || verb === 'update') this.#changed(entry);
   }
 

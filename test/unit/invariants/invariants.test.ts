@@ -25,10 +25,12 @@ const claim = (at: number, status = 'True'): AuditEntry =>
     },
   });
 
-const node = (labels: object, spec: object = {}) => ({ metadata: { name: 'n', labels }, spec });
-
-const write = (byOperator: boolean, response: object): AuditEntry =>
-  entry('patch nodes', 'n', { byOperator, request: { metadata: { resourceVersion: '1' } }, response });
+const node = (resourceVersion: number, labels: object, spec: object = {}) => ({
+  metadata: { name: 'n', uid: 'n', resourceVersion: String(resourceVersion), labels },
+  spec,
+});
+const write = (byOperator: boolean, response: object, at = 0): AuditEntry =>
+  entry('patch nodes', 'n', { at, byOperator, request: { metadata: { resourceVersion: '1' } }, response });
 const state = (maintenances: ClusterState['maintenances'] = []): ClusterState => ({
   nodes: [{ metadata: { name: 'n' } }],
   maintenances,
@@ -105,6 +107,7 @@ describe('every accepted eviction had a budget that allowed it', () => {
 describe('Drained is not said while a pod that has to leave is there', () => {
   test.each([
     ['gone before', [...pod('a', 'n'), gone('a', 5), claim(6)], 0],
+    ['gone with an answer that came too late', [...pod('a', 'n'), gone('a', 5, 504), claim(6)], 0],
     ['gone after', [...pod('a', 'n'), claim(6), gone('a', 7)], 1],
     ['never gone', [...pod('a', 'n'), claim(6)], 1],
     ['said that it is not', [...pod('a', 'n'), claim(6, 'False')], 0],
@@ -118,10 +121,11 @@ describe('Drained is not said while a pod that has to leave is there', () => {
 });
 
 describe('what is on a node', () => {
-  const created = entry('create nodes', 'n', { response: node({ mine: 'x' }) });
+  const created = entry('create nodes', 'n', { response: node(1, { mine: 'x' }) });
+
   test('what was put on has to come off again', () => {
     const checks = invariants();
-    const held = node({ mine: 'x', 'cloud/lb': 'true' }, { unschedulable: true });
+    const held = node(2, { mine: 'x', 'cloud/lb': 'true' }, { unschedulable: true });
     expect(checks.see([created, write(true, held)])).toEqual([]);
     expect(checks.atRest(state())).toEqual([
       'left on node n, which nobody maintains: label cloud/lb',
@@ -133,16 +137,32 @@ describe('what is on a node', () => {
       status: { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'True', reason: 'Drained' }] },
     };
     expect(checks.atRest(state([maintenance]))).toEqual([]);
-    expect(checks.see([write(true, node({ mine: 'x' }))])).toEqual([]);
+    expect(checks.see([write(true, node(3, { mine: 'x' }))])).toEqual([]);
     expect(checks.atRest(state())).toEqual([]);
+    expect(checks.end([])).toEqual([]);
   });
 
   test('what others have put on stays', () => {
-    const checks = invariants();
-    expect(checks.see([created, write(false, node({ mine: 'x', theirs: 'y' }))])).toEqual([]);
-    expect(checks.see([write(true, node({ mine: 'x' }))])).toEqual([
+    const theirs = write(false, node(2, { mine: 'x', theirs: 'y' }));
+    expect(broken(created, theirs, write(true, node(3, { mine: 'x' })))).toEqual([
       expect.stringContaining('took off what others had put on node n: label theirs'),
     ]);
+  });
+
+  test('a write without an answer may have been carried out', () => {
+    const lost = entry('patch nodes', 'n', {
+      byOperator: true,
+      code: 504,
+      request: { metadata: { resourceVersion: '1' } },
+    });
+    const theirs = write(false, node(2, { mine: 'x', ours: 'y' }));
+    expect(broken(created, lost, theirs, write(true, node(3, { mine: 'x' })))).toEqual([]);
+  });
+
+  test('the order of the log does not count, that of the writes does', () => {
+    const ours = write(true, node(2, { mine: 'x', ours: 'y' }));
+    const theirs = write(false, node(3, { mine: 'x', ours: 'y', theirs: 'z' }));
+    expect(broken(created, theirs, ours)).toEqual([]);
   });
 
   test.each([

@@ -68,6 +68,6 @@ export function eviction(name: string, at: number, code = 201): AuditEntry {
 }
 
 /** The kubelet says that it has stopped. */
-export function gone(name: string, at: number): AuditEntry {
-  return entry('delete pods', `ns/${name}`, { at, request: { gracePeriodSeconds: 0 } });
+export function gone(name: string, at: number, code = 200): AuditEntry {
+  return entry('delete pods', `ns/${name}`, { at, code, request: { gracePeriodSeconds: 0 } });
 }
