@@ -5,7 +5,7 @@ KUBECONFIG ?= .cluster/kubeconfig
 INSTALLED := node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench soak e2e-kubelet bundle image run cluster cluster-down generate format clean install check-tools
+.PHONY: help demo test bench soak audit e2e-kubelet bundle image run cluster cluster-down generate format clean install check-tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,11 @@ bundle: install ## the operator in one file, dist/haulout.mjs
 
 image: install ## the image for amd64 and arm64 as an OCI archive in dist/ (Debian with buildah; elsewhere: Containerfile)
 	@$(NODE) --disable-warning=ExperimentalWarning hack/image.ts
+
+audit: install ## ask the registry of npm for known weaknesses of the packages, and for their signatures
+	@npm audit --omit=dev --audit-level=moderate
+	@npm audit --audit-level=high
+	@npm audit signatures
 
 generate: install ## write all generated files anew (types, chart copies, reference)
 	@$(NODE) hack/generate.ts

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packagesInBundle } from './bundle/build.ts';
 import { generateArgoConfig } from './generate/argo-cd.ts';
 import { generateChartCrd } from './generate/chart.ts';
 import { generateDashboard } from './generate/dashboard.ts';
@@ -10,6 +11,7 @@ import { generateDocs } from './generate/docs.ts';
 import { generateMetricsDoc } from './generate/metrics-doc.ts';
 import { generateSchemaConst } from './generate/schema-const.ts';
 import { parseCrd } from './generate/schema.ts';
+import { generateThirdParty } from './generate/third-party.ts';
 import { generateValuesTable } from './generate/values-table.ts';
 import { generateTypes } from './generate/types.ts';
 import { createMetrics } from '../src/runtime/metrics.ts';
@@ -56,6 +58,7 @@ async function generateAll(crdText: string): Promise<Map<string, string>> {
   files.set(`${argoCd}/argocd-cm.yaml`, generateArgoConfig(script));
   files.set('docs/api-reference.md', generateDocs(crd, version, schema));
   files.set('charts/haulout/files/dashboard.json', generateDashboard());
+  files.set('docs/third-party.md', generateThirdParty(await packagesInBundle()));
   files.set('docs/metrics.md', await generateMetricsDoc(createMetrics('').registry));
   return files;
 }

@@ -17,9 +17,13 @@ export interface Bundle {
 /** CommonJS packages inside of an ES module still ask for Node's own modules by require. */
 const REQUIRE = `import { createRequire as haulout_require } from 'node:module'; const require = haulout_require(import.meta.url);`;
 
-/** Writes it into `outdir`. The same sources and packages give the same bytes. */
-export async function buildBundle(outdir: string): Promise<Bundle> {
-  const { metafile, outputFiles } = await build({
+/** The packages that it has something of; nothing is written. */
+export async function packagesInBundle(): Promise<readonly BundledPackage[]> {
+  return bundledPackages(repositoryRoot, (await compile(repositoryRoot)).metafile);
+}
+
+async function compile(outdir: string) {
+  return build({
     absWorkingDir: repositoryRoot,
     entryPoints: ['src/main.ts'],
     outfile: join(outdir, 'haulout.mjs'),
@@ -40,6 +44,11 @@ export async function buildBundle(outdir: string): Promise<Bundle> {
     write: false,
     plugins: [slim(repositoryRoot), fixedVersion(repositoryRoot)],
   });
+}
+
+/** Writes it into `outdir`. The same sources and packages give the same bytes. */
+export async function buildBundle(outdir: string): Promise<Bundle> {
+  const { metafile, outputFiles } = await compile(outdir);
   mkdirSync(outdir, { recursive: true });
   for (const { path, contents } of outputFiles) replace(path, contents);
   const packages = bundledPackages(repositoryRoot, metafile);

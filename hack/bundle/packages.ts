@@ -14,6 +14,9 @@ export interface BundledPackage {
   readonly texts: readonly string[];
 }
 
+/** Those that ask for no more than that their text goes along. */
+const PERMISSIVE: readonly string[] = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT'];
+
 interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -44,6 +47,7 @@ function describe(directory: string): BundledPackage {
   const { name, version, license, homepage } = manifest;
   // Whoever adds a package without a licence hears of it here, and not from a user.
   if (license === undefined) throw new Error(`${name} ${version} does not say its licence`);
+  if (!PERMISSIVE.includes(license)) throw new Error(`${name} ${version}: may ${license} be handed on?`);
   return { name, version, license, homepage, texts: licenseTexts(directory) };
 }
 
