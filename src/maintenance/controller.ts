@@ -7,6 +7,7 @@ import { EvictionPace } from '../drain/pace.ts';
 import type { Answer } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import { NotLeading } from '../kube/guarded-client.ts';
 import type { Node, Pod, PodDisruptionBudget } from '../kube/types.ts';
 import { parseRecord } from '../node/record.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -294,7 +295,9 @@ export class Controller {
 
   #failed(node: string, error: unknown, retryMs: number): void {
     const { logger } = this.#options;
-    if (error instanceof WriteRefused)
+    // A Lease that was lost a moment ago; whoever has it now does the work.
+    if (error instanceof NotLeading) logger.warn(error.message, { node, retryMs });
+    else if (error instanceof WriteRefused)
       logger.warn(error.message, { node, cause: error.refusal.kind, retryMs });
     else logger.error('reconciling failed', { node, error, retryMs });
   }
