@@ -8,7 +8,7 @@ INSTALLED := node_modules/.package-lock.json
 .PHONY: help demo test bench soak audit e2e-kubelet bundle image run cluster cluster-down generate format clean install check-tools
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: install ## the whole of it on a cluster of its own, in a minute
 	@$(NODE) hack/demo.ts
