@@ -6,7 +6,7 @@ import { KubeClient } from '../kube/kube-client.ts';
 import type { LoadedKubeConfig } from '../kube/kubeconfig.ts';
 import { LeaderElector } from '../kube/lease.ts';
 import { ServerClock } from '../kube/server-clock.ts';
-import { stopDeployment } from '../release/deployment.ts';
+import { findDeployment, type OwnDeployment } from '../release/deployment.ts';
 import { Releaser } from '../release/releaser.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { nullLogger } from '../runtime/logger.ts';
@@ -110,12 +110,15 @@ async function release(options: ReleaseOptions, say: (line: string) => void): Pr
   const cancel = clock.after(timeoutSeconds * 1000, () => late.abort(new Error('time is over')));
   const client = newClient(options.access, clock);
   const leaseClient = newClient(options.access, clock);
-  let bringBack: (() => Promise<string | undefined>) | undefined;
+  let toBringBack: OwnDeployment | undefined;
   let elector: LeaderElector | undefined;
   try {
     await firstContact(client, late.signal);
-    if (deployment !== undefined)
-      bringBack = await stopDeployment(client, { namespace, name: deployment }, late.signal);
+    if (deployment !== undefined) {
+      // Before it is stopped: whether it was is not known where no answer comes.
+      toBringBack = await findDeployment(client, { namespace, name: deployment }, late.signal);
+      await toBringBack?.stop(late.signal);
+    }
     const leading = Promise.withResolvers<void>();
     elector = new LeaderElector({
       client: leaseClient,
@@ -140,12 +143,12 @@ async function release(options: ReleaseOptions, say: (line: string) => void): Pr
     const held = elector;
     const releaser = new Releaser({ client: guardWrites(client, () => held.isLeader()), clock, say });
     const left = await finished(releaser, late.signal);
-    if (left.length === 0) bringBack = undefined;
+    if (left.length === 0) toBringBack = undefined;
     return left;
   } finally {
     cancel();
     await elector?.stop();
-    const problem = await bringBack?.();
+    const problem = await toBringBack?.bringBack();
     if (problem !== undefined) say(problem);
     await Promise.all([client.close(), leaseClient.close()]);
   }

@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { StartError, UsageError } from '../../../src/cli/exit.ts';
 import { releaseAllCommand, releaseAllHelp } from '../../../src/cli/release-all.ts';
-import { stopDeployment } from '../../../src/release/deployment.ts';
+import { findDeployment } from '../../../src/release/deployment.ts';
+import { FakeApiServer, reply } from '../../fixtures/fake-api-server.ts';
 import { ScriptedClient } from '../../fixtures/scripted-client.ts';
 
 async function releaseAll(args: readonly string[]) {
@@ -38,8 +42,9 @@ describe('the Deployment of the operator', () => {
 
   test('is scaled to nothing, and back to what it was', async () => {
     const client = new ScriptedClient(() => ({ kind: 'ok', object: { spec: { replicas: 3 } } }));
-    const bringBack = await stopDeployment(client, own, signal);
-    expect(await bringBack()).toBeUndefined();
+    const deployment = await findDeployment(client, own, signal);
+    await deployment?.stop(signal);
+    expect(await deployment?.bringBack()).toBeUndefined();
     expect(client.requests.map(({ verb, path: at, body }) => [verb, at, body])).toEqual([
       ['get', path, undefined],
       ['patch', path, { spec: { replicas: 0 } }],
@@ -49,16 +54,52 @@ describe('the Deployment of the operator', () => {
 
   test('that does not exist runs nothing', async () => {
     const client = new ScriptedClient(() => ({ kind: 'notFound', message: 'no' }));
-    const bringBack = await stopDeployment(client, own, signal);
-    expect([await bringBack(), client.requests.length]).toEqual([undefined, 1]);
+    expect([await findDeployment(client, own, signal), client.requests.length]).toEqual([undefined, 1]);
   });
 
   test.each(['get', 'patch'])('is not left behind in silence where %s is refused', async (refused) => {
     const client = new ScriptedClient(({ verb }) =>
       verb === refused ? { kind: 'forbidden', message: 'no' } : { kind: 'ok', object: {} },
     );
-    await expect(stopDeployment(client, own, signal)).rejects.toThrow(
-      new StartError('Deployment ops/haulout could not be scaled: no'),
-    );
+    const stopped = findDeployment(client, own, signal).then((deployment) => deployment?.stop(signal));
+    await expect(stopped).rejects.toThrow(new StartError('Deployment ops/haulout could not be scaled: no'));
+  });
+
+  test('is brought back where the answer to stopping it was lost', async () => {
+    const server = await new FakeApiServer().start();
+    const directory = mkdtempSync(join(tmpdir(), 'haulout-release-'));
+    let replicas = 2;
+    server.handler = ({ method, path: at, body }, response) => {
+      if (at !== path) return reply(response, 200, {});
+      if (method === 'PATCH') ({ replicas } = (JSON.parse(body) as { spec: { replicas: number } }).spec);
+      if (replicas === 0) return void response.destroy();
+      return reply(response, 200, { spec: { replicas } });
+    };
+    const kubeconfig = join(directory, 'kubeconfig');
+    writeFileSync(kubeconfig, kubeconfigOf(server));
+    try {
+      const args = ['--namespace=ops', '--deployment=haulout', `--kubeconfig=${kubeconfig}`];
+      await expect(releaseAll(args)).rejects.toThrow('Deployment ops/haulout could not be scaled');
+      expect(replicas).toBe(2);
+    } finally {
+      await server.stop();
+      rmSync(directory, { recursive: true });
+    }
   });
 });
+
+function kubeconfigOf({ url, ca }: FakeApiServer): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name: 'c',
+        cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
+      },
+    ],
+    users: [{ name: 'u', user: { token: 't' } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'c',
+  });
+}
