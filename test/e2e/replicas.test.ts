@@ -12,9 +12,9 @@ interface Lease {
 }
 
 const LEASE_PATH = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/haulout`;
-/** The Lease runs out 15 s after its last renewal, and a standby looks every 2 s. */
+/** The Lease runs out 15 s after its last renewal. */
 const TAKE_OVER_MS = 20_000;
-/** Given back, it is taken at the standby's next look. */
+/** Given back, it is taken by the standby, which watches it. */
 const HAND_OVER_MS = 4000;
 
 const bed = ownTestBed(import.meta.filename);
