@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../test/e2e/support/audit.ts';
 import type { Goal } from './goals.ts';
 import { type MachineFigures, MachineMeter } from './machine-meter.ts';
 import { type ProcessFigures, ProcessMeter } from './process-meter.ts';
-import { type Contestant, countRequests, type EvictionFigures, type Requests } from './requests.ts';
+import { type Contestant, type EvictionFigures, type Requests } from './requests.ts';
 import type { Stage } from './stage.ts';
 
 export interface Row {
@@ -70,8 +70,4 @@ export async function observe<T>(stage: Stage, work: (mark: number) => Promise<T
   } finally {
     meter.cancel();
   }
-}
-
-export function requestCount(entries: readonly AuditEntry[], who: Contestant): number {
-  return countRequests(entries, who).counted;
 }

@@ -47,9 +47,6 @@ export const restoreNodeFinalizer = 'haulout.dev/restore-node';
 /** Finalizer of a Node under nodeDeletePolicy Evict: the Node's deletion waits for the evacuation. */
 export const evacuateFinalizer = 'haulout.dev/evacuate';
 
-/** Label, annotation and taint value where a key is a mere switch. */
-export const trueValue = 'true';
-
 /** Annotation that keeps the Cluster Autoscaler from removing the (empty) Node. Value `"true"`. */
 export const scaleDownDisabledAnnotation = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';
 
