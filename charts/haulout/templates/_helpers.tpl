@@ -29,11 +29,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- toYaml (merge (dict) (.more | default dict) (include "haulout.labels" .root | fromYaml)) -}}
 {{- end -}}
 
-{{/* Of the pod that runs before the release is uninstalled: those of the operator's pods, as one of which it must not count. */}}
+{{/*
+Of the pod that runs before the release is uninstalled. It must not count as one of the operator's, so it has no podLabels:
+by one of those a podAntiAffinity of the user's may keep it away from every node.
+*/}}
 {{- define "haulout.releasePodLabels" -}}
 {{- /* The operator works until this pod has stopped it, and must not evict it from a node that it empties. */ -}}
 {{- $own := dict "app.kubernetes.io/name" (printf "%s-release" .Chart.Name) "haulout.dev/release-all" "true" -}}
-{{- include "haulout.labelsAnd" (dict "root" . "more" (merge $own .Values.podLabels)) -}}
+{{- include "haulout.labelsAnd" (dict "root" . "more" $own) -}}
 {{- end -}}
 
 {{- define "haulout.releaseName" -}}
