@@ -24,6 +24,11 @@ const secretPatterns: readonly (readonly [RegExp, string])[] = [
     /\b((?:access|refresh|id)_token|client_secret|password)(["']?\s*[:=]\s*["']?)[^\s"'&,}]+/gi,
     `$1$2${hidden}`,
   ],
+  // Not `secret: nginx-tls`, which is a name.
+  [
+    /\b((?:\w+[-_])?(?:token|secret|passwd|api[-_]?key))(["']?\s*=\s*["']?|["']\s*:\s*["'])[^\s"'&,}]{8,}/gi,
+    `$1$2${hidden}`,
+  ],
   [/(:\/\/)[^\s/@:]+:[^\s/@]+@/g, `$1${hidden}@`],
 ];
 

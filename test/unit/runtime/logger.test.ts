@@ -71,6 +71,8 @@ describe('createLogger', () => {
     ['a key that names a header', { headers: { Authorization: ['abcdef0123456789'] } }],
     ['a key of a kubeconfig', { user: { 'client-key-data': 'abcdef0123456789' } }],
     ['a token in a body', { body: '{"access_token":"abcdef0123456789"}' }],
+    ['a token that a program prints', { detail: 'token=abcdef0123456789' }],
+    ['a key in a body', { body: '{"api-key": "abcdef0123456789"}' }],
     ['a password in an address', { proxy: 'http://me:abcdef0123456789@proxy:3128' }],
     [
       'a private key',
