@@ -240,7 +240,7 @@ function countRequests(
 
 function reflectorContext(clock: Clock, logger: Logger, metrics: Metrics): ReflectorContext {
   return {
-    store: { logger },
+    store: { logger, onListenerError: () => metrics.handlerErrors.inc() },
     reflector: (resource) => {
       metrics.watchRestarts.inc({ resource }, 0);
       return {

@@ -140,6 +140,11 @@ export function createMetrics(version: string) {
       help: 'Reconciliations that failed and are tried again.',
       registers,
     }),
+    handlerErrors: new Counter({
+      name: 'haulout_handler_errors_total',
+      help: 'Changes of objects whose handler threw, by a bug; what it had to do is done at the next change.',
+      registers,
+    }),
     apiRequests: new Counter({
       name: 'haulout_api_requests_total',
       help: 'Requests to the API server, by verb, resource and HTTP status (or the kind of network error).',
