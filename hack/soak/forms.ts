@@ -1,7 +1,8 @@
 /** The long forms in their order, by the names that the command line knows. */
 import type { SoakForm } from './form.ts';
+import { fuzz } from './fuzz.ts';
 
-export const FORMS: readonly SoakForm[] = [];
+export const FORMS: readonly SoakForm[] = [fuzz];
 
 /** Those with these names, all where none is given; throws where there is none of a name. */
 export function formsNamed(

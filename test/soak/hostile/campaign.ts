@@ -1,0 +1,192 @@
+/**
+ * Rounds of fuzzed NodeMaintenances through a real API server while the operator runs: create many, edit some, look at
+ * what is said of each, delete all, and look at the nodes, the pods and the process. Short and long form share it.
+ */
+import { nodeMaintenancePath, nodeMaintenancesPath } from '../../../src/api/names.ts';
+import type { NodeMaintenance } from '../../../src/api/types.generated.ts';
+import type { Node } from '../../../src/kube/types.ts';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { AuditLog } from '../../e2e/support/audit.ts';
+import { type NodeSnapshot, snapshotOf } from '../../e2e/support/node-snapshot.ts';
+import type { OperatorProcess } from '../../e2e/support/operator-process.ts';
+import { SeededRandom } from '../../e2e/support/random.ts';
+import type { TestBed } from '../../e2e/support/test-bed.ts';
+import { auditProblems, conditionProblems, logProblems, metricsProblems, refusalProblem } from './checks.ts';
+import { type FuzzedObject, ObjectMaker } from './objects.ts';
+import type { StoredSpec } from './oracle.ts';
+import { labelKeys, labelValues, Population } from './population.ts';
+
+export interface Round {
+  readonly seed: number;
+  readonly accepted: number;
+  readonly refused: number;
+  readonly evictions: number;
+  readonly violations: readonly string[];
+}
+
+/** Requests at once, as many clients would send them. */
+const AT_ONCE = 16;
+const WAIT = { timeoutMs: 240_000 } as const;
+
+export class Campaign {
+  readonly #bed: TestBed;
+  readonly #operator: OperatorProcess;
+  readonly #population: Population;
+  readonly #pid: number;
+  readonly #port: number;
+  readonly #before: ReadonlyMap<string, NodeSnapshot>;
+  #specs: StoredSpec[] = [];
+  #violations: string[] = [];
+
+  private constructor(
+    bed: TestBed,
+    operator: OperatorProcess,
+    population: Population,
+    before: ReadonlyMap<string, NodeSnapshot>,
+  ) {
+    this.#bed = bed;
+    this.#operator = operator;
+    this.#population = population;
+    this.#pid = operator.pid;
+    this.#port = operator.port() ?? 0;
+    this.#before = before;
+  }
+
+  static async begin(bed: TestBed, operator: OperatorProcess, nodes: number): Promise<Campaign> {
+    const population = await Population.settle(bed, nodes);
+    return new Campaign(bed, operator, population, await snapshots(bed));
+  }
+
+  /** The same seed makes the same objects in the same order. */
+  async round(seed: number, count: number): Promise<Round> {
+    const random = new SeededRandom(seed);
+    const maker = new ObjectMaker(random, { nodes: this.#population.nodes, labelKeys, labelValues });
+    const audit = new AuditLog(this.#bed.cluster.auditLog);
+    this.#specs = [];
+    this.#violations = [];
+    await this.#population.fill();
+    const objects = Array.from({ length: count }, (_, index) => maker.make(`fuzz-${seed}-${index}`));
+    const names = (await inParallel(objects, async (object) => this.#create(object))).filter(
+      (name) => name !== undefined,
+    );
+    await this.#allClear(names.length);
+    const edits = names.filter(() => random.between(1, 10) === 1);
+    const changes = edits.map((name) => ({ name, object: maker.make(name, this.#nodeOf(name)) }));
+    await inParallel(changes, async ({ name, object }) => this.#edit(name, object));
+    await this.#allClear(names.length);
+    await this.#bed.api.remove(nodeMaintenancesPath);
+    await this.#bed.eventually('all are gone', async () => (await this.#maintenances()).length === 0, WAIT);
+    await this.#bed.eventually(
+      'all nodes are as before',
+      async () => (await this.#changedNodes()).length === 0,
+      {
+        ...WAIT,
+        explain: async () => (await this.#changedNodes()).join('\n'),
+      },
+    );
+    const entries = audit.entries();
+    this.#violations.push(
+      ...auditProblems(entries, this.#population.seen, this.#specs),
+      ...logProblems(this.#operator.logFile),
+      ...(await this.#processProblems()),
+    );
+    const evictions = audit.accepted(this.#population.namespace).length;
+    await this.#bed.checkInvariants(WAIT);
+    const refused = objects.length - names.length;
+    return { seed, accepted: names.length, refused, evictions, violations: this.#violations };
+  }
+
+  readonly #nodes = new Map<string, string>();
+
+  #nodeOf(name: string): string {
+    return this.#nodes.get(name) ?? '';
+  }
+
+  async #create(object: FuzzedObject): Promise<string | undefined> {
+    const { name } = object.metadata;
+    const { status, body } = await this.#bed.api.request('POST', nodeMaintenancesPath, object);
+    if (status !== 201) {
+      this.#note(refusalProblem(status, body), object);
+      return undefined;
+    }
+    const stored = as<{ spec: StoredSpec }>(body).spec;
+    this.#specs.push(stored);
+    this.#nodes.set(name, stored.nodeName);
+    return name;
+  }
+
+  async #edit(name: string, object: FuzzedObject): Promise<void> {
+    const type = 'application/merge-patch+json';
+    const path = nodeMaintenancePath(name);
+    const { status, body } = await this.#bed.api.request('PATCH', path, { spec: object.spec }, type);
+    if (status === 200) this.#specs.push(as<{ spec: StoredSpec }>(body).spec);
+    else this.#note(refusalProblem(status, body), object);
+  }
+
+  #note(problem: string | undefined, object: FuzzedObject): void {
+    if (problem !== undefined) this.#violations.push(`${problem}: ${JSON.stringify(object)}`);
+  }
+
+  /** Waits until something is said of each object at its present generation, and judges what. */
+  async #allClear(count: number): Promise<void> {
+    const all = await this.#bed.eventually(
+      `the operator has seen all ${count}`,
+      async () => {
+        const now = await this.#maintenances();
+        return now.length === count && unclear(now).length === 0 && now;
+      },
+      {
+        ...WAIT,
+        explain: async () =>
+          unclear(await this.#maintenances())
+            .slice(0, 5)
+            .join(', '),
+      },
+    );
+    for (const object of all)
+      for (const problem of conditionProblems(object))
+        this.#violations.push(`${nameOf(object)}: ${problem}: ${JSON.stringify(object.spec)}`);
+  }
+
+  async #maintenances(): Promise<readonly NodeMaintenance[]> {
+    return this.#bed.api.list<NodeMaintenance>(nodeMaintenancesPath);
+  }
+
+  async #changedNodes(): Promise<string[]> {
+    const now = await snapshots(this.#bed);
+    return [...this.#before].flatMap(([name, before]) => {
+      const [was, is] = [JSON.stringify(before), JSON.stringify(now.get(name))];
+      return was === is ? [] : [`${name} was ${was} and is ${is}`];
+    });
+  }
+
+  async #processProblems(): Promise<string[]> {
+    if (!this.#operator.isRunning || this.#operator.pid !== this.#pid) return ['the operator has ended'];
+    // By the port that was known at the beginning: the log that tells it has been emptied.
+    const answer = await fetch(`http://127.0.0.1:${this.#port}/metrics`, {
+      signal: AbortSignal.timeout(30_000),
+    });
+    return metricsProblems(await answer.text());
+  }
+}
+
+const nameOf = ({ metadata }: NodeMaintenance): string => metadata.name;
+
+const unclear = (all: readonly NodeMaintenance[]): string[] =>
+  all.filter(({ metadata, status }) => status?.observedGeneration !== metadata.generation).map(nameOf);
+
+async function snapshots(bed: TestBed): Promise<ReadonlyMap<string, NodeSnapshot>> {
+  const nodes = await bed.api.list<Node>('/api/v1/nodes');
+  return new Map(nodes.map((node) => [node.metadata.name, snapshotOf(node)]));
+}
+
+async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const left = [...items.entries()];
+  const worker = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift())
+      results[next[0]] = await work(next[1]);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return results;
+}

@@ -1,0 +1,90 @@
+/** What has to be true of the operator whatever it is given; each problem is a sentence. */
+import { existsSync, readFileSync, truncateSync } from 'node:fs';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
+import type { NodeMaintenance } from '../../../src/api/types.generated.ts';
+import { type AuditEntry, isByOperator, toEviction } from '../../e2e/support/audit.ts';
+import { mayBeDeleted, mayBeEvicted, type SeenPod, type StoredSpec } from './oracle.ts';
+
+const unclean = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]|(?![\u200c\u200d])\p{Cf}/u;
+const LONGEST_MESSAGE = 4096;
+
+/** A refusal names what is wrong, in a 4xx. */
+export function refusalProblem(status: number, body: unknown): string | undefined {
+  const { message = '' } = as<{ message?: string }>(body ?? {});
+  if (status < 400 || status > 499) return `answered with ${status}`;
+  return /NodeMaintenance|spec|metadata|name|json/i.test(message)
+    ? undefined
+    : `refused without a word: ${message}`;
+}
+
+export function conditionProblems({ metadata, status }: NodeMaintenance): string[] {
+  const conditions = status?.conditions ?? [];
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  const texts = [
+    ...conditions.map(({ type, message }) => [`condition ${type}`, message] as const),
+    ...(status?.blockers ?? []).flatMap(({ message, nextStep = '' }) => [
+      ['blocker', message] as const,
+      ['next step', nextStep] as const,
+    ]),
+  ];
+  return [
+    ...(ready === undefined || ready.message === '' ? ['nothing is said of Ready'] : []),
+    ...conditions
+      .filter(({ observedGeneration }) => observedGeneration !== metadata.generation)
+      .map(({ type }) => `condition ${type} is about another generation`),
+    ...texts
+      .filter(([, text]) => unclean.test(text))
+      .map(([where, text]) => `${where} is not one clean line: ${JSON.stringify(text)}`),
+    ...texts.filter(([, text]) => text.length > LONGEST_MESSAGE).map(([where]) => `${where} is too long`),
+  ];
+}
+
+/** Evictions and deletions that no maintenance covers. */
+export function auditProblems(
+  entries: readonly AuditEntry[],
+  pods: ReadonlyMap<string, SeenPod>,
+  specs: readonly StoredSpec[],
+): string[] {
+  const own = entries.filter(isByOperator);
+  const evictions = own.filter(
+    ({ verb, objectRef }) => verb === 'create' && objectRef?.subresource === 'eviction',
+  );
+  const deletions = own.filter(({ verb, objectRef }) => verb === 'delete' && objectRef?.resource === 'pods');
+  const onNode = Map.groupBy(specs, ({ nodeName }) => nodeName);
+  const judge = (what: string, uid: string, may: typeof mayBeEvicted): string[] => {
+    const pod = pods.get(uid);
+    if (pod === undefined) return [`${what} of a pod that nobody made, ${uid}`];
+    const about = onNode.get(pod.node) ?? [];
+    return may(pod, about)
+      ? []
+      : [`${what} of ${JSON.stringify(pod)}, which none of ${JSON.stringify(about)} covers`];
+  };
+  return [
+    ...evictions.flatMap((entry) => judge('eviction', toEviction(entry).uid, mayBeEvicted)),
+    ...deletions.flatMap((entry) => {
+      const { preconditions } = as<{ preconditions?: { uid?: string } }>(entry.requestObject ?? {});
+      return judge('deletion', preconditions?.uid ?? '', mayBeDeleted);
+    }),
+  ];
+}
+
+/** Every line is one JSON object of the logger's own, and none tells of an error. Reads the log and empties it. */
+export function logProblems(file: string): string[] {
+  if (!existsSync(file)) return ['there is no log'];
+  const text = readFileSync(file, 'utf8');
+  truncateSync(file);
+  const lines = text.slice(0, text.lastIndexOf('\n')).split('\n').filter(Boolean);
+  return lines.flatMap((line) => {
+    if (!line.startsWith('{"timestamp":') || unclean.test(line))
+      return [`in the log: ${JSON.stringify(line)}`];
+    const isError = line.slice(0, 80).includes('"level":"error"') || line.includes('"message":"forged"');
+    return isError ? [`in the log: ${line.slice(0, 2_000)}`] : [];
+  });
+}
+
+const sample = /^(#.*|[a-zA-Z_:][a-zA-Z0-9_:]*(\{([a-zA-Z_]+="([^"\\\n]|\\["\\n])*",?)*\})? \S+)$/;
+
+export function metricsProblems(text: string): string[] {
+  const lines = text.split('\n').filter((line) => line !== '' && !sample.test(line));
+  return lines.map((line) => `no line of metrics: ${JSON.stringify(line)}`);
+}
