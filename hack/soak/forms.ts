@@ -1,8 +1,9 @@
 /** The long forms in their order, by the names that the command line knows. */
+import { faults } from './faults.ts';
 import type { SoakForm } from './form.ts';
 import { fuzz } from './fuzz.ts';
 
-export const FORMS: readonly SoakForm[] = [fuzz];
+export const FORMS: readonly SoakForm[] = [faults, fuzz];
 
 /** Those with these names, all where none is given; throws where there is none of a name. */
 export function formsNamed(

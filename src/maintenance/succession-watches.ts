@@ -98,5 +98,6 @@ function podsWish({ pod }: VolumeMove, workload: FoundWorkload): Wish<Pod> | und
     path: `/api/v1/namespaces/${pod.namespace}/pods`,
     query: selector ? { labelSelector: formatSelector(selector) } : {},
     trim: trimPod,
+    isChangeDue: true,
   };
 }

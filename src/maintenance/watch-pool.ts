@@ -11,6 +11,8 @@ export interface Wish<T extends KubeObject = KubeObject> {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly trim: (object: T) => T;
+  /** It is wanted because of a change that has to come. */
+  readonly isChangeDue?: boolean;
 }
 
 interface PooledWatch {
@@ -61,10 +63,16 @@ export class WatchPool {
     await Promise.all(watches.map(({ reflector }) => reflector.stop()));
   }
 
-  #start(key: string, { resource, path, query, trim }: Wish): PooledWatch {
+  #start(key: string, { resource, path, query, trim, isChangeDue = false }: Wish): PooledWatch {
     const store = new Store<KubeObject>({ trim, ...this.#context.store });
-    const client = this.#client;
-    const reflector = new Reflector({ ...this.#context.reflector(resource), client, store, path, query });
+    const reflector = new Reflector({
+      ...this.#context.reflector(resource),
+      client: this.#client,
+      store,
+      path,
+      query,
+      isChangeDue: () => isChangeDue,
+    });
     const watch: PooledWatch = { store, reflector, users: new Set() };
     const tell = () => watch.users.forEach((user) => this.#onChange(user));
     store.onChange(tell);

@@ -2,24 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import { type Cluster, startCluster } from '../../../hack/cluster/lib/cluster.ts';
-import { clusterDirectory } from '../../../hack/cluster/lib/paths.ts';
+import type { Cluster } from '../../../hack/cluster/lib/cluster.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
-import type { VolumesOptions } from '../../../hack/cluster/lib/volumes/options.ts';
-import { installChart, operatorKubeconfig } from './install.ts';
+import { type OwnBedOptions, startOwnBed } from './own-bed.ts';
 import { recordUse } from './rbac.ts';
 import { type BedFiles, TestBed } from './test-bed.ts';
-import { CLUSTER_VARIABLE, STATE_VARIABLE } from './variables.ts';
-
-export interface OwnBedOptions {
-  /** Fake nodes worker-1, worker-2, ... beside those that tests add; none unless given. */
-  readonly nodes?: number;
-  readonly nodeMonitorGraceSeconds?: number;
-  /** Volumes are attached and detached for real; `bed.cluster.volumeDriver()` says how. Not played unless given. */
-  readonly volumes?: VolumesOptions;
-  /** Values of the chart besides replicaCount=0. */
-  readonly chartValues?: Readonly<Record<string, string>>;
-}
+import { STATE_VARIABLE } from './variables.ts';
 
 /**
  * The cluster and the operator that all such files share; the operator's limit is all nodes. Call it at the top of a
@@ -37,21 +25,9 @@ export function sharedTestBed(file: string): TestBed {
 export function ownTestBed(file: string, options: OwnBedOptions = {}): TestBed {
   let cluster: Cluster | undefined;
   const bed = hooked(file, async () => {
-    const name = basename(file, '.test.ts');
-    const { nodes = 0, nodeMonitorGraceSeconds, volumes } = options;
-    cluster = await startCluster({
-      dir: `${clusterDirectory(process.env[CLUSTER_VARIABLE])}-${name}`,
-      nodes,
-      ...(nodeMonitorGraceSeconds === undefined ? {} : { nodeMonitorGraceSeconds }),
-      ...(volumes === undefined ? {} : { volumes }),
-    });
-    await installChart(cluster, options.chartValues);
-    const { dir, kubeconfig, binDir } = cluster;
-    return new TestBed(
-      prefixOf(file),
-      { dir, kubeconfig, binDir, operatorKubeconfig: await operatorKubeconfig(cluster) },
-      cluster,
-    );
+    const own = await startOwnBed(basename(file, '.test.ts'), prefixOf(file), options);
+    cluster = own.cluster;
+    return own;
   });
   afterEach(() => checkVolumes(cluster));
   afterAll(async () => cluster?.stop(), HOOK_MS);

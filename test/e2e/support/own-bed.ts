@@ -1,0 +1,36 @@
+/** A cluster of its own for a test file or a long form of it, without an operator. */
+import { startCluster } from '../../../hack/cluster/lib/cluster.ts';
+import { clusterDirectory } from '../../../hack/cluster/lib/paths.ts';
+import type { VolumesOptions } from '../../../hack/cluster/lib/volumes/options.ts';
+import { installChart, operatorKubeconfig } from './install.ts';
+import { TestBed } from './test-bed.ts';
+import { CLUSTER_VARIABLE } from './variables.ts';
+
+export interface OwnBedOptions {
+  /** Fake nodes worker-1, worker-2, ... beside those that tests add; none unless given. */
+  readonly nodes?: number;
+  readonly nodeMonitorGraceSeconds?: number;
+  /** Volumes are attached and detached for real; `bed.cluster.volumeDriver()` says how. Not played unless given. */
+  readonly volumes?: VolumesOptions;
+  /** Values of the chart besides replicaCount=0. */
+  readonly chartValues?: Readonly<Record<string, string>>;
+}
+
+/** Ready in some ten seconds, in `.cluster-NAME`; `bed.cluster.stop()` ends it. */
+export async function startOwnBed(
+  name: string,
+  prefix: string,
+  options: OwnBedOptions = {},
+): Promise<TestBed> {
+  const { nodes = 0, nodeMonitorGraceSeconds, volumes } = options;
+  const cluster = await startCluster({
+    dir: `${clusterDirectory(process.env[CLUSTER_VARIABLE])}-${name}`,
+    nodes,
+    ...(nodeMonitorGraceSeconds === undefined ? {} : { nodeMonitorGraceSeconds }),
+    ...(volumes === undefined ? {} : { volumes }),
+  });
+  await installChart(cluster, options.chartValues);
+  const { dir, kubeconfig, binDir } = cluster;
+  const files = { dir, kubeconfig, binDir, operatorKubeconfig: await operatorKubeconfig(cluster) };
+  return new TestBed(prefix, files, cluster);
+}
