@@ -84,6 +84,7 @@ export class Ferry {
           `${node} was not put back: ${JSON.stringify(after)}, before ${JSON.stringify(before)}`,
         );
       this.#evictedOnce(leaving, audit);
+      await this.#bed.checkInvariants({ timeoutMs: PROGRESS_MS });
     } catch (error) {
       throw new Error(`${errorMessage(error)}\nwhat struck:\n${this.#told()}`, { cause: error });
     } finally {
