@@ -65,6 +65,9 @@ export class WriteRefused extends Error {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
 
+  // No node is written before; monotonic milliseconds. The server counts what the whole process asks.
+  #overloadedUntil = Number.NEGATIVE_INFINITY;
+
   constructor(options: ReconcilerOptions) {
     this.#options = options;
   }
@@ -87,8 +90,20 @@ export class Reconciler {
     if (work.undecided) this.#options.decideOwnPod(nodeName, work.undecided);
     restarter.start(nodeName, work.restarts, signal);
     if (work.wakeAfterMs !== undefined) wakeAfter(nodeName, work.wakeAfterMs);
-    await this.#write(nodeName, snapshot, work, signal);
+    const pauseMs = this.#overloadedUntil - snapshot.monotonic;
+    if (pauseMs > 0) return wakeAfter(nodeName, pauseMs);
+    try {
+      await this.#write(nodeName, snapshot, work, signal);
+    } catch (error) {
+      if (error instanceof WriteRefused) this.#heed(error.refusal);
+      throw error;
+    }
     if (snapshot.maintenances.length === 0 && work.verifyHolders.length === 0) memory.forget(nodeName);
+  }
+
+  #heed(refusal: Refusal): void {
+    if (refusal.kind !== 'throttled') return;
+    this.#overloadedUntil = this.#options.clock.monotonic() + refusal.retryAfterSeconds * 1_000;
   }
 
   /** Every step sees to it that the node is planned again if it changed something: the stores wake it. */

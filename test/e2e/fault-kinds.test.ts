@@ -92,14 +92,23 @@ test('an eviction that comes late is posted once', async () => {
 });
 
 test('429 with Retry-After is waited out, and evictions go more slowly for a while', async () => {
-  const harm: RequestHarm = { does: 'answer', code: 429, carriedOut: false, retryAfterSeconds: 3 };
+  const harm: RequestHarm = { does: 'answer', code: 429, carriedOut: false, retryAfterSeconds: 5 };
   const { audit, strikes, logged } = await react({ ...eviction(harm), nth: 1 });
   const refusedAt = strikes[0]?.at ?? 0;
   const times = audit.accepted(ferry.namespace).map(({ askedAt }) => askedAt - refusedAt);
-  // What was on the wire already is accepted; the others wait.
-  expect(times.filter((ms) => ms > 500 && ms < 2900)).toEqual([]);
-  expect(Math.max(...times)).toBeGreaterThanOrEqual(2900);
+  // What was on the wire already is accepted, on a busy machine a little later; the others wait.
+  expect(times.filter((ms) => ms > 2500 && ms < 4900)).toEqual([]);
+  expect(Math.max(...times)).toBeGreaterThanOrEqual(4900);
   expect(logged('the API server is overloaded')).toHaveLength(1);
+});
+
+test('other writes wait out a Retry-After, too', async () => {
+  const harm: RequestHarm = { does: 'answer', code: 429, carriedOut: false, retryAfterSeconds: 3 };
+  const { audit, strikes, node: name } = await react(node(harm));
+  const [cordon] = audit.nodePatches(name);
+  expect(Date.parse(cordon?.requestReceivedTimestamp ?? '')).toBeGreaterThanOrEqual(
+    (strikes[0]?.at ?? 0) + 2900,
+  );
 });
 
 test.each<RequestHarm>([
