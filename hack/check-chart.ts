@@ -134,14 +134,29 @@ function checkSchema(directory: string): void {
   const schema: unknown = JSON.parse(
     readFileSync(join(repositoryRoot, directory, 'values.schema.json'), 'utf8'),
   );
-  compare(values, schema, directory);
+  const { definitions = {} } = as<{ readonly definitions?: Readonly<Record<string, unknown>> }>(schema);
+  compare(values, schema, directory, definitions);
 }
 
-function compare(values: unknown, schema: unknown, where: string): void {
-  const { properties, additionalProperties } = as<{
-    readonly properties?: Readonly<Record<string, unknown>>;
-    readonly additionalProperties?: unknown;
-  }>(schema);
+interface SchemaPart {
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly additionalProperties?: unknown;
+}
+
+/** Types of Kubernetes: what may be in them need not be listed among the values. */
+const FOREIGN = ['#/definitions/resources'];
+
+function compare(
+  values: unknown,
+  schema: unknown,
+  where: string,
+  definitions: Readonly<Record<string, unknown>>,
+): void {
+  const { $ref } = as<SchemaPart>(schema);
+  if ($ref !== undefined && FOREIGN.includes($ref)) return;
+  const part = $ref === undefined ? schema : definitions[basename($ref)];
+  const { properties, additionalProperties } = as<SchemaPart>(part);
   if (properties === undefined) return;
   if (additionalProperties !== false) throw new Error(`${where}: the schema allows unknown keys`);
   // helm hands "global" to every chart.
@@ -154,7 +169,7 @@ function compare(values: unknown, schema: unknown, where: string): void {
       .map((key) => `the schema lacks ${key}`),
   ];
   if (missing !== undefined) throw new Error(`${where}: ${missing}`);
-  for (const key of said) compare(there[key], properties[key], `${where}: ${key}`);
+  for (const key of said) compare(there[key], properties[key], `${where}: ${key}`, definitions);
 }
 
 /** Runs a tool from the repository's root. @throws with what it said if it fails */

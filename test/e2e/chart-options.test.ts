@@ -1,4 +1,4 @@
-/** Every option of the chart at once: the API server takes what is rendered as it is, and nothing stays of it. */
+/** As many options of the chart at once as go together: the API server takes what is rendered as it is, and nothing stays of it. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { as } from '../../hack/cluster/lib/untyped.ts';

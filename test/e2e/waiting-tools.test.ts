@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { stringify } from 'yaml';
+import { toolPath } from '../../hack/cluster/lib/tools.ts';
 import { sharedTestBed } from './support/beds.ts';
 import { maintenance } from './support/builders.ts';
 import { type Output, runProgram } from './support/kubectl.ts';
@@ -26,15 +27,25 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(chart, { recursive: true, force: true }));
 
-async function helm(args: readonly string[], namespace: string): Promise<Output> {
-  return runProgram(join(bed.files.binDir, 'helm'), [
+async function helm(
+  args: readonly string[],
+  namespace: string,
+  version: 'helm' | 'helm3' = 'helm',
+): Promise<Output> {
+  return runProgram(toolPath(version), [
     ...args,
     `--kubeconfig=${bed.files.kubeconfig}`,
     `--namespace=${namespace}`,
   ]);
 }
 
-const upgrade = (node: string, namespace: string, timeout: string, drainSeconds: number) =>
+const upgrade = async (
+  node: string,
+  namespace: string,
+  timeout: string,
+  drainSeconds: number,
+  version?: 'helm3',
+) =>
   helm(
     [
       'upgrade',
@@ -47,6 +58,7 @@ const upgrade = (node: string, namespace: string, timeout: string, drainSeconds:
       `--set=timeoutSeconds=${drainSeconds}`,
     ],
     namespace,
+    version,
   );
 
 test.concurrent('helm upgrade --wait returns when the node is drained, helm uninstall --wait when it is back', async () => {
@@ -71,6 +83,14 @@ test.concurrent('helm upgrade --wait fails with a drain that gives up, and names
   expect(said(await bed.maintenance(node), 'Stalled')).toBe('True/DrainFailed');
   // At once, and not when --timeout is over.
   expect(Date.now() - began).toBeLessThan(60_000);
+});
+
+test.concurrent('Helm 3 does not wait for what it does not know', async () => {
+  const island = await bed.island('helm3');
+  const { node, namespace } = island;
+  await bed.place(island, island.deployment('web'), island.budget('web', { minAvailable: 1 }));
+  expect(await upgrade(node, namespace, '60s', 600, 'helm3')).toMatchObject({ code: 0 });
+  expect(said(await bed.maintenance(node), 'Drained')).not.toBe('True/Drained');
 });
 
 test.concurrent('kubectl wait waits for conditions, for phases and for the end', async () => {
