@@ -80,6 +80,8 @@ export function parseRecord(text: string): NodeRecord | undefined {
   const holders = value['holders'].map(parseHolder);
   const restore = parseRestoreData(value);
   if (restore === undefined || holders.includes(undefined)) return undefined;
+  // With its last holder the record goes: one without any is somebody else's.
+  if (holders.length === 0) return undefined;
   return { holders: holders.filter((holder) => holder !== undefined), ...restore };
 }
 

@@ -69,8 +69,10 @@ function ruleBrokenBy(entry: AuditEntry, scope: RuleScope): string[] {
   if (code === 401 || (code === 403 && what !== 'create pods/eviction' && what !== 'create events')) {
     broken.push(`not permitted: ${where}: ${entry.responseStatus?.message ?? ''}`);
   }
-  // Admission may answer with any code: a policy does with 422.
-  const isDenied = / denied (?:the )?request/.test(entry.responseStatus?.message ?? '');
+  // Admission may answer with any code: a policy does with 422. Annotations of others may leave no room.
+  const isDenied = / denied (?:the )?request|metadata\.annotations: Too long/.test(
+    entry.responseStatus?.message ?? '',
+  );
   if ((code === 422 || code === 400) && !isDenied)
     broken.push(`malformed: ${where}: ${entry.responseStatus?.message ?? ''}`);
   if (what === 'patch nodemaintenances' && 'spec' in as<object>(entry.requestObject ?? {})) {

@@ -28,7 +28,7 @@ describe('where the record of a node comes from', () => {
     ['an untouched node has none', {}, [one()], undefined, undefined],
     [
       'its own copy counts',
-      { ...marked, annotations: { [maintenanceAnnotation]: record([], false) } },
+      { ...marked, annotations: { [maintenanceAnnotation]: record([one()], false) } },
       [one(mirror(true, 'True/Cordoned'))],
       recalled,
       false,

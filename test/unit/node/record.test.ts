@@ -7,6 +7,7 @@ const strings = fc.dictionary(fc.string(), fc.string(), { maxKeys: 4 });
 const clean = fc.string().map((text) => cleanMessage(text));
 const records: fc.Arbitrary<NodeRecord> = fc.record({
   holders: fc.array(fc.record({ name: fc.constantFrom('m1', 'a.b-2'), uid: fc.string(), reason: clean }), {
+    minLength: 1,
     maxLength: 3,
   }),
   before: fc.record({ unschedulable: fc.boolean() }),
@@ -30,10 +31,11 @@ test('what is written can be read, and is the same text again', () => {
   );
 });
 
+const m1 = { name: 'm1', uid: 'u', reason: '' };
 const taintOf = (key: string) => ({ key, effect: 'NoSchedule' });
 
 function adding(labels: Record<string, string>, taints: NodeRecord['added']['taints']): NodeRecord {
-  return { holders: [], before: { unschedulable: false }, added: { labels, annotations: {}, taints } };
+  return { holders: [m1], before: { unschedulable: false }, added: { labels, annotations: {}, taints } };
 }
 
 test('the order in which additions were found does not show', () => {
@@ -92,7 +94,7 @@ describe('hostile records', () => {
   const holder = { name: 'm1', uid: 'u', reason: '' };
 
   test('keys that every object seems to have', () => {
-    const text = `{"holders":[],"before":{"unschedulable":true,"__proto__":{"unschedulable":false}},
+    const text = `{"holders":[{"name":"m1","uid":"u","reason":""}],"before":{"unschedulable":true,"__proto__":{"unschedulable":false}},
       "added":{"labels":{"__proto__":"x","constructor":"y"},"annotations":{"toString":"z"},"taints":[]},
       "__proto__":{"holders":[{}]}}`;
     const record = parseRecord(text);
@@ -136,6 +138,7 @@ describe('half a record is as good as none', () => {
     ['a list', '[]'],
     ['a number', '1'],
     ['empty', '{}'],
+    ['of nobody', JSON.stringify({ ...whole, holders: [] })],
     ['without holders', JSON.stringify({ ...whole, holders: undefined })],
     ['with a holder that is no object', JSON.stringify({ ...whole, holders: ['m1'] })],
     ['with a holder without uid', JSON.stringify({ ...whole, holders: [{ name: 'm1', reason: '' }] })],
