@@ -236,7 +236,8 @@ export class Reconciler {
     if (!node || !nodeConditions) return;
     const { client, nodes } = this.#options;
     const { name } = node.metadata;
-    const body = nodeConditionsPatch(node, nodeConditions, timestamp(now));
+    // With the version that the write before this one has made.
+    const body = nodeConditionsPatch(nodes.get(name) ?? node, nodeConditions, timestamp(now));
     const answer = await client.patch<Node>(`${nodePath(name)}/status`, 'strategic', body, { signal });
     if (answer.kind === 'notFound') return;
     await this.#taken(name, `conditions of node ${name}`, answer, nodePath(name), nodes, signal);

@@ -68,7 +68,10 @@ export function conditionsDiffer(node: Node, desired: readonly NodeCondition[]):
   );
 }
 
-/** A strategic merge patch for the status subresource: what is not desired any more is deleted by `$patch`. */
+/**
+ * A strategic merge patch for the status subresource: what is not desired any more is deleted by `$patch`. It applies to
+ * the node that was read: one that arrives late must not claim anything of a node that has been put back.
+ */
 export function nodeConditionsPatch(node: Node, desired: readonly NodeCondition[], now: string): object {
   const own = ownConditions(node);
   const gone = own.filter(({ type }) => !desired.some((want) => want.type === type));
@@ -80,5 +83,6 @@ export function nodeConditionsPatch(node: Node, desired: readonly NodeCondition[
     }),
     ...gone.map(({ type }) => ({ type, $patch: 'delete' })),
   ];
-  return { metadata: { uid: node.metadata.uid }, status: { conditions } };
+  const { uid, resourceVersion } = node.metadata;
+  return { metadata: { uid, resourceVersion }, status: { conditions } };
 }

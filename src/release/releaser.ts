@@ -149,12 +149,14 @@ export class Releaser {
   async #writeNode(node: Node, work: Plan, now: number, signal: AbortSignal): Promise<Refusal | undefined> {
     const { client } = this.#options;
     const path = `/api/v1/nodes/${node.metadata.name}`;
+    let present = node;
     if (work.nodePatch) {
-      const refusal = refusalOf(await client.patch<Node>(path, 'merge', work.nodePatch, { signal }));
-      if (refusal) return refusal;
+      const answer = await client.patch<Node>(path, 'merge', work.nodePatch, { signal });
+      if (answer.kind !== 'ok') return refusalOf(answer);
+      present = answer.object;
     }
     if (!work.nodeConditions) return undefined;
-    const body = nodeConditionsPatch(node, work.nodeConditions, timestamp(now));
+    const body = nodeConditionsPatch(present, work.nodeConditions, timestamp(now));
     return refusalOf(await client.patch(`${path}/status`, 'strategic', body, { signal }));
   }
 

@@ -3,7 +3,13 @@ import { type AuditEntry, type Eviction, isByOperator, toEviction } from '../e2e
 
 export class EvictionRule {
   readonly #acceptedAt = new Map<string, number>();
+  readonly #heldUp: ReadonlySet<string>;
   #open: Eviction[] = [];
+
+  /** `heldUp`: pods with an eviction that was held up on its way; refused in the end it does no harm. */
+  constructor(heldUp: ReadonlySet<string> = new Set()) {
+    this.#heldUp = heldUp;
+  }
 
   see(entry: AuditEntry): void {
     if (entry.objectRef?.subresource !== 'eviction' || !isByOperator(entry)) return;
@@ -21,6 +27,7 @@ export class EvictionRule {
         const before = this.#acceptedAt.get(uid);
         if (accepted) this.#acceptedAt.set(uid, askedAt);
         if (before === undefined || askedAt < before) return [];
+        if (!accepted && this.#heldUp.has(uid)) return [];
         const how = accepted ? 'evicted twice' : 'posted again after its eviction was accepted';
         return [`${how}: pod ${namespace}/${pod} ${uid} (${entry.requestReceivedTimestamp})`];
       });

@@ -35,7 +35,7 @@ export class Invariants {
     const isOwnPod = ({ namespace }: PodLife): boolean => namespace === operatorNamespace;
     this.#rules = [
       this.#nodes,
-      new EvictionRule(),
+      new EvictionRule(scope.heldUp),
       new BudgetRule(this.#pods),
       new DrainedRule(this.#pods, isOwnPod),
     ];

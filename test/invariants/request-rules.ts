@@ -7,6 +7,8 @@ export interface RuleScope {
   readonly ownsNode: (name: string) => boolean;
   /** Namespaces in which the test asks for plain deletions (onTimeout, deleteBlockedAfterSeconds). */
   readonly deletionsExpected: ReadonlySet<string>;
+  /** UIDs of pods with an eviction that the test has held up on its way. */
+  readonly heldUp?: ReadonlySet<string>;
   /** When the API server was stopped and started, in milliseconds since the epoch. */
   readonly outages: readonly Outage[];
 }
@@ -37,6 +39,19 @@ const ALLOWED_WRITES = new Set([
   // Only with --metrics-secure, and its permissions.
   'create tokenreviews',
   'create subjectaccessreviews',
+]);
+/**
+ * Each applies to the object that was read and no other version of it, so that one that arrives late does no harm. Evictions
+ * and deletions are about a UID. Without a precondition are: new objects, which are about nothing that is there; counts of
+ * the operator's own events; and the scale of its own Deployment, which whoever uninstalls it asks for.
+ */
+const VERSIONED = new Set([
+  'patch nodes',
+  'patch nodes/status',
+  'patch deployments',
+  'patch nodemaintenances',
+  'patch nodemaintenances/status',
+  'update leases',
 ]);
 const READS = new Set(['get', 'list', 'watch']);
 
@@ -78,10 +93,10 @@ function ruleBrokenBy(entry: AuditEntry, scope: RuleScope): string[] {
   if (what === 'patch nodemaintenances' && 'spec' in as<object>(entry.requestObject ?? {})) {
     broken.push(`wrote the spec, which is the user's alone: ${where}`);
   }
-  if (what === 'patch nodes' && isOwnNode) {
-    const { metadata } = as<{ metadata?: { resourceVersion?: string } }>(entry.requestObject ?? {});
-    if (metadata?.resourceVersion === undefined)
-      broken.push(`node written without resourceVersion: ${where}`);
+  const isOthers = (resource === 'nodes' && !isOwnNode) || (resource === 'deployments' && !isOwnNamespace);
+  if (VERSIONED.has(what) && !isOthers && entry.requestObject !== undefined) {
+    const { metadata } = as<{ metadata?: { resourceVersion?: string } }>(entry.requestObject);
+    if (metadata?.resourceVersion === undefined) broken.push(`written without resourceVersion: ${where}`);
   }
   if (what === 'create pods/eviction' && isOwnNamespace) {
     const eviction = toEviction(entry);

@@ -254,6 +254,11 @@ export class TestBed {
     this.#witness?.expectPodDeletions(namespaces);
   }
 
+  /** The test holds up an eviction of this pod on its way, until the pod has left. */
+  expectLateEviction(uid: string): void {
+    this.#witness?.expectLateEviction(uid);
+  }
+
   /** `work` stops the API server and starts it: what that one forbids until it knows its roles again is no rule broken. */
   async outage(work: () => Promise<void>): Promise<void> {
     await (this.#witness?.outage(work) ?? work());

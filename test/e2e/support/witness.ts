@@ -13,6 +13,7 @@ export class Witness {
   readonly audit: AuditLog;
   readonly #invariants: Invariants;
   readonly #deletionsExpected = new Set<string>();
+  readonly #heldUp = new Set<string>();
   readonly #outages: Outage[] = [];
   /** What has not been reported yet. */
   readonly #broken: string[] = [];
@@ -22,13 +23,22 @@ export class Witness {
   constructor(audit: AuditLog, scope: Pick<RuleScope, 'ownsNamespace' | 'ownsNode'>) {
     this.audit = audit;
     this.#invariants = new Invariants(
-      { ...scope, deletionsExpected: this.#deletionsExpected, outages: this.#outages },
+      {
+        ...scope,
+        deletionsExpected: this.#deletionsExpected,
+        heldUp: this.#heldUp,
+        outages: this.#outages,
+      },
       OPERATOR_NAMESPACE,
     );
   }
 
   expectPodDeletions(namespaces: readonly string[]): void {
     for (const name of namespaces) this.#deletionsExpected.add(name);
+  }
+
+  expectLateEviction(uid: string): void {
+    this.#heldUp.add(uid);
   }
 
   async outage(work: () => Promise<void>): Promise<void> {

@@ -50,6 +50,12 @@ describe('no pod is evicted twice', () => {
     expect(result).toEqual(expected.map((words) => expect.stringContaining(words)));
   });
 
+  test('one that was held up on its way may be refused later, and no more', () => {
+    const checks = new Invariants({ ...everything, heldUp: new Set(['uid-a']) }, 'haulout');
+    expect(checks.see([...pod('a', 'n'), eviction('a', 1), eviction('a', 2, 409)])).toEqual([]);
+    expect(checks.end([eviction('a', 3)])).toEqual([expect.stringContaining('evicted twice')]);
+  });
+
   test('the first may be written down after the second, and in another look', () => {
     const checks = invariants();
     const first = entry('create pods/eviction', 'ns/a', { ...byUid('a'), at: 1, took: 0.5 });
@@ -171,5 +177,25 @@ describe('what is on a node', () => {
     [{ metadata: { name: 'n' }, status: { conditions: [{ type: 'DrainInProgress', status: 'True' }] } }],
   ])('%j is lost where nobody maintains it', (one) => {
     expect(invariants().atRest({ ...state(), nodes: [one] })).toHaveLength(1);
+  });
+});
+
+describe('every write applies to what was read, and to nothing else', () => {
+  const WRITES = [
+    'patch nodes',
+    'patch nodes/status',
+    'patch deployments',
+    'patch nodemaintenances',
+    'patch nodemaintenances/status',
+    'update leases',
+  ];
+  test.each(WRITES)('%s', (what) => {
+    const versioned = entry(what, 'ns/x', {
+      byOperator: true,
+      request: { metadata: { resourceVersion: '1' } },
+    });
+    const without = entry(what, 'ns/x', { byOperator: true, request: { metadata: { uid: 'x' } } });
+    expect(broken(versioned)).toEqual([]);
+    expect(broken(without)).toEqual([expect.stringContaining('written without resourceVersion')]);
   });
 });
