@@ -2,8 +2,9 @@
 import { faults } from './faults.ts';
 import type { SoakForm } from './form.ts';
 import { fuzz } from './fuzz.ts';
+import { kills } from './kills.ts';
 
-export const FORMS: readonly SoakForm[] = [faults, fuzz];
+export const FORMS: readonly SoakForm[] = [faults, kills, fuzz];
 
 /** Those with these names, all where none is given; throws where there is none of a name. */
 export function formsNamed(

@@ -1,6 +1,6 @@
 /**
- * A reverse proxy before the API server that stops at a chosen write: the operator can be killed exactly there, with
- * the write not sent, or carried out and never answered.
+ * A reverse proxy before the API server that stops at a chosen write: the operator can be killed or stopped exactly
+ * there, with the write not sent, carried out and never answered, just answered, or held up until somebody lets it go.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
@@ -17,19 +17,25 @@ import { parse, stringify } from 'yaml';
 import { createAuthority, createCertificate } from '../../../src/runtime/certificates.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
 
-/** `before`: the write never reaches the API server. `after`: it is carried out, and its answer never arrives. */
-export type TripMoment = 'before' | 'after';
+/**
+ * `before`: the write never reaches the API server. `after`: it is carried out, and its answer never arrives.
+ * `answered`: its answer is on its way. `held`: it waits until it is released.
+ */
+export type TripMoment = 'before' | 'after' | 'answered' | 'held';
 
 export interface Trip {
   readonly moment: TripMoment;
   /** The write that it stopped at, as `METHOD path`. */
   readonly write: string;
+  /** Lets a write that is held go on; resolves to the status code that the API server answers with. */
+  readonly release: () => Promise<number>;
 }
 
 interface Armed {
   /** How many more writes pass. */
   left: number;
   readonly moment: TripMoment;
+  readonly about: string;
   readonly tripped: (trip: Trip) => void;
 }
 
@@ -50,9 +56,10 @@ export class Tripwire {
   readonly #upstream: URL;
   readonly #agent: Agent;
   #armed: Armed | undefined;
+  #seen: string[] = [];
 
-  /** Resolves when it listens. `dir` gets the kubeconfig. */
-  static async start(operatorKubeconfig: string, dir: string): Promise<Tripwire> {
+  /** Resolves when it listens. `dir` gets the kubeconfig, `NAME.kubeconfig`. */
+  static async start(operatorKubeconfig: string, dir: string, name = 'tripwire'): Promise<Tripwire> {
     const document = as<KubeconfigDocument>(parse(readFileSync(operatorKubeconfig, 'utf8')));
     const cluster = document.clusters[0]?.cluster ?? {};
     // A name of its own: a leaf that is called like its issuer counts as self-signed.
@@ -69,7 +76,7 @@ export class Tripwire {
     const upstream = { server: cluster['server'] ?? '', ca: cluster['certificate-authority-data'] ?? '' };
     cluster['server'] = `https://127.0.0.1:${as<AddressInfo>(server.address()).port}`;
     cluster['certificate-authority-data'] = Buffer.from(authority.certificate).toString('base64');
-    const kubeconfig = join(dir, 'tripwire.kubeconfig');
+    const kubeconfig = join(dir, `${name}.kubeconfig`);
     writeFileSync(kubeconfig, stringify(document), { mode: 0o600 });
     return new Tripwire(server, kubeconfig, upstream);
   }
@@ -86,15 +93,22 @@ export class Tripwire {
     server.on('request', (incoming, outgoing) => this.#serve(incoming, outgoing));
   }
 
-  /** Trips at the `nth` write from now on; at most one trip is armed at a time. */
-  async trip(nth: number, moment: TripMoment): Promise<Trip> {
+  /** Trips at the `nth` write from now on whose path has `about` in it; at most one trip is armed at a time. */
+  async trip(nth: number, moment: TripMoment, about = ''): Promise<Trip> {
     return new Promise((tripped) => {
-      this.#armed = { left: nth - 1, moment, tripped };
+      this.#armed = { left: nth - 1, moment, about, tripped };
     });
   }
 
   disarm(): void {
     this.#armed = undefined;
+  }
+
+  /** The writes that have come since the last call, as `METHOD path`. */
+  takeWrites(): readonly string[] {
+    const seen = this.#seen;
+    this.#seen = [];
+    return seen;
   }
 
   async stop(): Promise<void> {
@@ -110,60 +124,67 @@ export class Tripwire {
     incoming.on('error', () => undefined);
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
-      if (trip?.moment === 'before') {
-        trip.tripped({ moment: 'before', write });
-        return;
+      const body = Buffer.concat(chunks);
+      const release = async (): Promise<number> => this.#forward(incoming, body, outgoing, 'pass');
+      const tripped = (): void => trip?.tripped({ moment: trip.moment, write, release });
+      if (trip?.moment === 'before' || trip?.moment === 'held') tripped();
+      else if (trip?.moment === 'after') void this.#forward(incoming, body, outgoing, 'keep').then(tripped);
+      else {
+        if (trip) outgoing.once('finish', tripped);
+        void release();
       }
-      this.#forward(
-        incoming,
-        Buffer.concat(chunks),
-        outgoing,
-        trip && (() => trip.tripped({ moment: 'after', write })),
-      );
     });
   }
 
   /** The trip that this request sets off. */
   #decide({ method, url }: Http2ServerRequest): Armed | undefined {
     const armed = this.#armed;
-    if (!armed || !WRITES.has(method) || ASIDE.test(url)) return undefined;
+    if (!WRITES.has(method) || ASIDE.test(url)) return undefined;
+    this.#seen.push(`${method} ${url}`);
+    if (!armed || !url.includes(armed.about)) return undefined;
     if (armed.left-- > 0) return undefined;
     this.#armed = undefined;
     return armed;
   }
 
-  #forward(
+  /** Resolves to the status code when the whole answer is there; `keep`: nobody else gets it. */
+  async #forward(
     incoming: Http2ServerRequest,
     body: Buffer,
     outgoing: Http2ServerResponse,
-    tripped: (() => void) | undefined,
-  ): void {
+    what: 'pass' | 'keep',
+  ): Promise<number> {
     const headers = Object.fromEntries(
       Object.entries(incoming.headers).filter(([name]) => !name.startsWith(':') && !HOP_BY_HOP.has(name)),
     );
-    const upstream = request(
-      new URL(incoming.url, this.#upstream),
-      { method: incoming.method, headers: { ...headers, host: this.#upstream.host }, agent: this.#agent },
-      (answer) => {
-        if (tripped === undefined) this.#answer(answer, outgoing);
-        else {
-          answer.resume();
-          answer.once('end', tripped);
-        }
-      },
-    );
-    upstream.on('error', () => outgoing.destroy());
-    // A watch whose client has died must not go on at the API server. Writes on the wire do, so that each has either
-    // happened or not: one that is cut off in the middle of an eviction has spent the budget and evicted nobody, and
-    // the disruption controller takes two minutes to notice.
-    outgoing.on('close', () => {
-      if (!outgoing.writableEnded && !WRITES.has(incoming.method)) upstream.destroy();
+    return new Promise((resolve) => {
+      const upstream = request(
+        new URL(incoming.url, this.#upstream),
+        { method: incoming.method, headers: { ...headers, host: this.#upstream.host }, agent: this.#agent },
+        (answer) => {
+          if (what === 'pass') this.#answer(answer, outgoing);
+          else answer.resume();
+          answer.once('end', () => resolve(answer.statusCode ?? 502));
+        },
+      );
+      upstream.on('error', () => outgoing.destroy());
+      // A watch whose client has died must not go on at the API server. Writes on the wire do, so that each has either
+      // happened or not: one that is cut off in the middle of an eviction has spent the budget and evicted nobody, and
+      // the disruption controller takes two minutes to notice.
+      outgoing.on('close', () => {
+        if (!outgoing.writableEnded && !WRITES.has(incoming.method)) upstream.destroy();
+      });
+      upstream.end(body);
     });
-    upstream.end(body);
   }
 
   #answer(answer: IncomingMessage, outgoing: Http2ServerResponse): void {
     const headers = Object.entries(answer.headers).filter(([name]) => !HOP_BY_HOP.has(name));
+    // The client may be gone; what it asked for is done, and read to its end.
+    if (outgoing.destroyed) {
+      answer.resume();
+      return;
+    }
     outgoing.writeHead(answer.statusCode ?? 502, as<Record<string, string>>(Object.fromEntries(headers)));
     answer.pipe(outgoing);
     answer.on('error', () => outgoing.destroy());
