@@ -48,7 +48,7 @@ export class NodeRegister {
     const { objectRef, verb } = entry;
     if (objectRef?.resource !== 'nodes' || objectRef.subresource !== undefined) return;
     if (isByOperator(entry) && isUncertain(entry)) this.#doubtful.add(objectRef.name ?? '');
-    if (!isOk(entry) || entry.responseObject === undefined || verb === 'delete') return;
+    if (!isOk(entry) || entry.responseObject === undefined || verb === 'delete' || isDryRun(entry)) return;
     const node = as<LoggedNode>(entry.responseObject);
     this.#open.push({
       node: objectRef.name ?? '',
@@ -83,6 +83,10 @@ export class NodeRegister {
       .reduce<KnownNode | undefined>(after, this.#nodes.get(node));
     return [...(known?.ours ?? [])];
   }
+}
+
+function isDryRun({ requestURI }: AuditEntry): boolean {
+  return new URL(requestURI, 'http://x').searchParams.has('dryRun');
 }
 
 /** What is on a node that nobody has seen before is not the operator's. */

@@ -155,6 +155,11 @@ describe('what is on a node', () => {
     ]);
   });
 
+  test('what others only asked about was never on it', () => {
+    const asked = { ...write(false, node(2, { mine: 'x', theirs: 'y' })), requestURI: '/x?dryRun=All' };
+    expect(broken(created, asked, write(true, node(3, { mine: 'x' })))).toEqual([]);
+  });
+
   test('a write without an answer may have been carried out', () => {
     const lost = entry('patch nodes', 'n', {
       byOperator: true,
