@@ -299,6 +299,10 @@ export class Controller {
     if (error instanceof NotLeading) logger.warn(error.message, { node, retryMs });
     else if (error instanceof WriteRefused)
       logger.warn(error.message, { node, cause: error.refusal.kind, retryMs });
-    else logger.error('reconciling failed', { node, error, retryMs });
+    else {
+      logger.error('reconciling failed', { node, error, retryMs });
+      // A node that fails for good must not keep all others waiting for its turn.
+      this.#turns.refused(node);
+    }
   }
 }

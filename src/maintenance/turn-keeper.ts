@@ -47,7 +47,8 @@ export class TurnKeeper {
   }
 
   /**
-   * The API server has refused to have this node cordoned, for certain and not for want of an answer. Its place goes to
+   * The API server has refused to have this node cordoned, for certain and not for want of an answer, or a bug keeps it
+   * from being planned. Its place goes to
    * one that has not been refused; where there is none it keeps it, and tries again as often as it may.
    */
   refused(nodeName: string): void {
