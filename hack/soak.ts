@@ -1,8 +1,8 @@
 /**
  * `make soak`: the long forms of the tests of endurance, one after the other, each on clusters of its own.
- *   make soak ARGS='[--seed N] [--count N] [--json FILE] [FORM...]'
- * Runs all forms, or those that are named (soak/forms.ts). A run prints its seed first; the same seed makes the same
- * schedules. Exit code 1 if something happened that must never happen, or a goal is missed.
+ *   make soak ARGS='[--seed N] [--count N] [--json FILE] [--fill] [FORM...]'
+ * Runs all forms, or those that are named (soak/forms.ts; scale: all whose name begins with scale-). A run prints its
+ * seed first; the same seed makes the same schedules. --fill writes what was measured into docs/performance.md. Exit code 1 if something happened that must never happen, or a goal is missed.
  */
 import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -15,7 +15,12 @@ import { formsNamed } from './soak/forms.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { seed: { type: 'string' }, count: { type: 'string' }, json: { type: 'string' } },
+  options: {
+    seed: { type: 'string' },
+    count: { type: 'string' },
+    json: { type: 'string' },
+    fill: { type: 'boolean', default: false },
+  },
 });
 
 const interrupted = new AbortController();
@@ -42,6 +47,7 @@ async function play(form: SoakForm, seed: number, count: number | undefined): Pr
   say(`${form.name}: ${result.summary} In ${seconds} s.`);
   for (const violation of result.violations) say(`  broken: ${violation}`);
   for (const goal of result.goals.filter((one) => !isMet(one))) say(`  missed: ${describeMiss(goal)}`);
+  if (values.fill) for (const line of form.fill?.(result) ?? []) say(`  ${line}`);
   return { name: form.name, seconds, ...result };
 }
 

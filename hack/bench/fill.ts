@@ -25,14 +25,17 @@ export function fillFile(file: string, name: string, lines: readonly string[] | 
   return `${file} is filled`;
 }
 
-const END = '<!-- end of bench -->';
-
-/** `text` with other lines between the two marks; throws where these are not there. */
-export function filled(text: string, name: string, lines: readonly string[]): string {
-  const mark = `<!-- bench: ${name} -->`;
+/** `text` with other lines between the two marks of what has measured; throws where these are not there. */
+export function filled(
+  text: string,
+  name: string,
+  lines: readonly string[],
+  by: 'bench' | 'soak' = 'bench',
+): string {
+  const mark = `<!-- ${by}: ${name} -->`;
   const start = text.indexOf(mark);
-  const end = text.indexOf(END, start);
-  if (start === -1 || end === -1) throw new Error(`there is no place for bench: ${name}`);
+  const end = text.indexOf(`<!-- end of ${by} -->`, start);
+  if (start === -1 || end === -1) throw new Error(`there is no place for ${by}: ${name}`);
   return [text.slice(0, start) + mark, ...lines, text.slice(end)].join('\n');
 }
 

@@ -26,4 +26,6 @@ export interface SoakForm {
   readonly name: string;
   readonly title: string;
   readonly run: (context: SoakContext) => Promise<SoakResult>;
+  /** Writes what was measured into documents, where --fill asks for it; returns a sentence about each of them. */
+  readonly fill?: (result: SoakResult) => readonly string[];
 }

@@ -1,5 +1,6 @@
 /** A cluster of its own for a test file or a long form of it, without an operator. */
 import { startCluster } from '../../../hack/cluster/lib/cluster.ts';
+import type { HeartbeatSettings } from '../../../hack/cluster/lib/heartbeats.ts';
 import { clusterDirectory } from '../../../hack/cluster/lib/paths.ts';
 import type { VolumesOptions } from '../../../hack/cluster/lib/volumes/options.ts';
 import { installChart, operatorKubeconfig } from './install.ts';
@@ -10,6 +11,8 @@ export interface OwnBedOptions {
   /** Fake nodes worker-1, worker-2, ... beside those that tests add; none unless given. */
   readonly nodes?: number;
   readonly nodeMonitorGraceSeconds?: number;
+  /** Of the fake nodes, where there are many. */
+  readonly heartbeats?: HeartbeatSettings;
   /** Volumes are attached and detached for real; `bed.cluster.volumeDriver()` says how. Not played unless given. */
   readonly volumes?: VolumesOptions;
   /** Values of the chart besides replicaCount=0. */
@@ -22,11 +25,12 @@ export async function startOwnBed(
   prefix: string,
   options: OwnBedOptions = {},
 ): Promise<TestBed> {
-  const { nodes = 0, nodeMonitorGraceSeconds, volumes } = options;
+  const { nodes = 0, nodeMonitorGraceSeconds, heartbeats, volumes } = options;
   const cluster = await startCluster({
     dir: `${clusterDirectory(process.env[CLUSTER_VARIABLE])}-${name}`,
     nodes,
     ...(nodeMonitorGraceSeconds === undefined ? {} : { nodeMonitorGraceSeconds }),
+    ...(heartbeats === undefined ? {} : { heartbeats }),
     ...(volumes === undefined ? {} : { volumes }),
   });
   await installChart(cluster, options.chartValues);

@@ -81,13 +81,16 @@ export class TestBed {
   }
 
   /** Starts one and waits until it is ready; only where the file has a cluster of its own. */
-  async startOperator(options: Omit<Partial<OperatorOptions>, 'dir'> = {}): Promise<OperatorProcess> {
+  async startOperator({
+    readyMs,
+    ...options
+  }: Omit<Partial<OperatorOptions>, 'dir'> & { readonly readyMs?: number } = {}): Promise<OperatorProcess> {
     const { dir } = this.cluster;
     const name = options.name ?? `operator-${this.#operators.length + 1}`;
     const { operatorKubeconfig: kubeconfig } = this.files;
     const operator = new OperatorProcess({ kubeconfig, ...options, dir, name });
     this.#operators.push(operator);
-    return operator.ready();
+    return operator.ready(readyMs);
   }
 
   /** Nodes that are Ready and a namespace, for one test. */

@@ -109,13 +109,13 @@ export function boundPod(namespace: string, name: string, nodeName: string, app:
   };
 }
 
-/** `app` is what it selects. As Helm's charts have them, with labels that all of a release share. */
+/** Selects the pods of `app`, and allows all of them to leave. With labels that all of a release share, as Helm has it. */
 export function fleetBudget(namespace: string, name: string, app: string): Manifest {
   const shared = { 'app.kubernetes.io/managed-by': 'test' };
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata: { name, namespace, labels: { app, ...shared, 'helm.sh/chart': `${app}-1.2.3` } },
-    spec: { maxUnavailable: 1, selector: { matchLabels: { ...shared, app } } },
+    spec: { minAvailable: 0, selector: { matchLabels: { ...shared, app } } },
   };
 }

@@ -1,0 +1,81 @@
+/** A form of the scale tests: on a cluster of its own, by its full size or a part of it. */
+import { installChart, operatorKubeconfig } from '../../../test/e2e/support/install.ts';
+import { TestBed } from '../../../test/e2e/support/test-bed.ts';
+import { Fleet, FLEET_GRACE_SECONDS, FLEET_HEARTBEATS } from '../../../test/soak/scale/fleet.ts';
+import type { Play } from '../../../test/soak/scale/play.ts';
+import { readVersion } from '../../../src/cli/version.ts';
+import type { Goal } from '../../bench/goals.ts';
+import { describeGoal } from '../../bench/goals.ts';
+import { thisMachine } from '../../bench/report.ts';
+import { startCluster } from '../../cluster/lib/cluster.ts';
+import { as } from '../../cluster/lib/untyped.ts';
+import type { SoakContext, SoakForm } from '../form.ts';
+import { fillPage } from './page.ts';
+import { type Figures, type Measured, writeRecord } from './record.ts';
+
+const DIR = '.cluster-soak-scale';
+const IDLE_SECONDS = { most: 60, least: 5 };
+
+export interface Scene<N extends keyof Figures> {
+  readonly name: N;
+  readonly title: string;
+  /** `sized` gives the part of a number that --count asks for, in percent. */
+  readonly play: (play: Play, sized: (full: number) => number) => Promise<Figures[N]>;
+  readonly judge: (figures: Figures[N]) => readonly Goal[];
+}
+
+export function scaleForm<N extends keyof Figures>({ name, title, play, judge }: Scene<N>): SoakForm {
+  return {
+    name: `scale-${name}`,
+    title,
+    run: async (context) => {
+      const percent = context.count ?? 100;
+      const sized = (full: number): number => Math.max(1, Math.round((full * percent) / 100));
+      const measured = await onFleet(context, async (scene) => play(scene, sized));
+      const goals = judge(measured.figures);
+      const said = goals.map((one) => `${one.what} ${one.value} ${one.unit} (goal: ${describeGoal(one)})`);
+      const part = percent === 100 ? '' : ` at ${percent} % of the size`;
+      return {
+        summary: `${title}${part}${said.length === 0 ? '' : `: ${said.join(', ')}`}.`,
+        goals,
+        violations: [],
+        figures: measured,
+      };
+    },
+    fill: ({ figures }) => fillPage(writeRecord(name, as<Measured<Figures[N]>>(figures))),
+  };
+}
+
+async function onFleet<F>(context: SoakContext, play: (play: Play) => Promise<F>): Promise<Measured<F>> {
+  const { signal, log, count: percent = 100 } = context;
+  const idleSeconds = Math.max(IDLE_SECONDS.least, (IDLE_SECONDS.most * percent) / 100);
+  // A few cores play a whole control plane: a fifth of their time would go into garbage, with memory left over.
+  process.env['GOGC'] ??= '400';
+  const machine = thisMachine();
+  const cluster = await startCluster({
+    dir: DIR,
+    nodes: 0,
+    heartbeats: FLEET_HEARTBEATS,
+    nodeMonitorGraceSeconds: FLEET_GRACE_SECONDS,
+    signal,
+    log,
+  });
+  let fleet: Fleet | undefined;
+  try {
+    await installChart(cluster);
+    const { dir, kubeconfig, binDir } = cluster;
+    const files = { dir, kubeconfig, binDir, operatorKubeconfig: await operatorKubeconfig(cluster) };
+    fleet = await Fleet.open(new TestBed('scale', files, cluster));
+    const figures = await play({ fleet, signal, log, idleSeconds });
+    const version = await fleet.client.must('GET', '/version');
+    return {
+      machine,
+      kubernetes: as<{ gitVersion: string }>(version).gitVersion,
+      haulout: readVersion(),
+      figures,
+    };
+  } finally {
+    await fleet?.close().catch(() => undefined);
+    await cluster.stop();
+  }
+}

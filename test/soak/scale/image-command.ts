@@ -1,0 +1,14 @@
+/** How the image starts the operator: what is measured is what users run. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
+
+/** This Node.js with the flags that the image gives its own, and the bundle at `file`. */
+export function imageCommand(file: string, ...more: readonly string[]): [string, ...string[]] {
+  const text = readFileSync(join(repositoryRoot, 'Containerfile'), 'utf8');
+  const entrypoint = /^ENTRYPOINT (\[.*\])$/m.exec(text)?.[1];
+  if (entrypoint === undefined) throw new Error('Containerfile has no ENTRYPOINT');
+  const [, ...words] = as<string[]>(JSON.parse(entrypoint));
+  return [process.execPath, ...words.slice(0, -1), ...more, file];
+}
