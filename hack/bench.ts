@@ -18,6 +18,7 @@ import { Stage } from './bench/stage.ts';
 import { startCluster } from './cluster/lib/cluster.ts';
 import { withLock } from './cluster/lib/lock.ts';
 import { clusterDirectory } from './cluster/lib/paths.ts';
+import { unlessAborted } from './cluster/lib/unless-aborted.ts';
 import { as, errorMessage } from './cluster/lib/untyped.ts';
 
 const DIR = '.cluster-bench';
@@ -84,21 +85,15 @@ async function playOn(acts: readonly Act[]): Promise<readonly Played[]> {
     })();
     const version = await cluster.withClient(async (client) => client.must('GET', '/version'));
     return [
-      { kubernetes: as<{ gitVersion: string }>(version).gitVersion, rows: await unlessInterrupted(playing) },
+      {
+        kubernetes: as<{ gitVersion: string }>(version).gitVersion,
+        rows: await unlessAborted(playing, signal),
+      },
     ];
   } finally {
     await stage?.close().catch(() => undefined);
     await cluster.stop();
   }
-}
-
-/** What waits for a drain does not know of the interruption: it is left behind, and the cluster stopped under it. */
-async function unlessInterrupted<T>(work: Promise<T>): Promise<T> {
-  work.catch(() => undefined);
-  const { promise, reject } = Promise.withResolvers<never>();
-  signal.addEventListener('abort', () => reject(new Error('interrupted')));
-  if (signal.aborted) reject(new Error('interrupted'));
-  return Promise.race([work, promise]);
 }
 
 try {

@@ -81,18 +81,20 @@ export function sectionsOf(records: Records): Readonly<Record<string, readonly s
       '',
       ...costTable(
         'finished',
-        [
-          ...finished.figures.points.map(({ finished: count, scrapeMs, idle }) => ({
-            cells: [number(count), `${fixed(scrapeMs, 0)} ms`],
-            idle,
-          })),
-          { cells: ['the same, after a restart', ''], idle: finished.figures.restarted },
-        ],
-        ['a scrape of /metrics'],
+        finished.figures.points.map(({ finished: count, wornMb, inSyncSeconds, scrapeMs, idle }) => ({
+          cells: [
+            number(count),
+            `${fixed(wornMb, 0)} MB`,
+            `${fixed(inSyncSeconds, 1)} s`,
+            `${fixed(scrapeMs, 0)} ms`,
+          ],
+          idle,
+        })),
+        ['the process that drained all nodes', 'a new one: in sync after', 'a scrape of /metrics'],
       ),
       '',
-      `One more maintenance, of an empty node, was Ready after ${fixed(finished.figures.oneMoreSeconds.alone, 1)} s without them and`,
-      `after ${fixed(finished.figures.oneMoreSeconds.beside, 1)} s beside them; a new process was in sync after ${fixed(finished.figures.inSyncSeconds, 1)} s.`,
+      `One more maintenance, of an empty node, was Ready after ${fixed(finished.figures.oneMoreSeconds.alone, 1)} s without them and after`,
+      `${fixed(finished.figures.oneMoreSeconds.beside, 1)} s beside them.`,
     ],
     budgets: budgets && [
       circumstances(budgets, [budgets.figures.drain]),

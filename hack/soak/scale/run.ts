@@ -8,12 +8,13 @@ import type { Goal } from '../../bench/goals.ts';
 import { describeGoal } from '../../bench/goals.ts';
 import { thisMachine } from '../../bench/report.ts';
 import { startCluster } from '../../cluster/lib/cluster.ts';
+import { unlessAborted } from '../../cluster/lib/unless-aborted.ts';
 import { as } from '../../cluster/lib/untyped.ts';
 import type { SoakContext, SoakForm } from '../form.ts';
 import { fillPage } from './page.ts';
 import { type Figures, type Measured, writeRecord } from './record.ts';
 
-const DIR = '.cluster-soak-scale';
+const SETTLE_SECONDS = 10;
 const IDLE_SECONDS = { most: 60, least: 5 };
 
 export interface Scene<N extends keyof Figures> {
@@ -31,7 +32,7 @@ export function scaleForm<N extends keyof Figures>({ name, title, play, judge }:
     run: async (context) => {
       const percent = context.count ?? 100;
       const sized = (full: number): number => Math.max(1, Math.round((full * percent) / 100));
-      const measured = await onFleet(context, async (scene) => play(scene, sized));
+      const measured = await onFleet(name, context, async (scene) => play(scene, sized));
       const goals = judge(measured.figures);
       const said = goals.map((one) => `${one.what} ${one.value} ${one.unit} (goal: ${describeGoal(one)})`);
       const part = percent === 100 ? '' : ` at ${percent} % of the size`;
@@ -46,14 +47,18 @@ export function scaleForm<N extends keyof Figures>({ name, title, play, judge }:
   };
 }
 
-async function onFleet<F>(context: SoakContext, play: (play: Play) => Promise<F>): Promise<Measured<F>> {
+async function onFleet<F>(
+  name: string,
+  context: SoakContext,
+  play: (play: Play) => Promise<F>,
+): Promise<Measured<F>> {
   const { signal, log, count: percent = 100 } = context;
   const idleSeconds = Math.max(IDLE_SECONDS.least, (IDLE_SECONDS.most * percent) / 100);
   // A few cores play a whole control plane: a fifth of their time would go into garbage, with memory left over.
   process.env['GOGC'] ??= '400';
   const machine = thisMachine();
   const cluster = await startCluster({
-    dir: DIR,
+    dir: `.cluster-soak-${name}`,
     nodes: 0,
     heartbeats: FLEET_HEARTBEATS,
     nodeMonitorGraceSeconds: FLEET_GRACE_SECONDS,
@@ -66,7 +71,8 @@ async function onFleet<F>(context: SoakContext, play: (play: Play) => Promise<F>
     const { dir, kubeconfig, binDir } = cluster;
     const files = { dir, kubeconfig, binDir, operatorKubeconfig: await operatorKubeconfig(cluster) };
     fleet = await Fleet.open(new TestBed('scale', files, cluster));
-    const figures = await play({ fleet, signal, log, idleSeconds });
+    const scene = { fleet, signal, log, idleSeconds, settleSeconds: SETTLE_SECONDS };
+    const figures = await unlessAborted(play(scene), signal);
     const version = await fleet.client.must('GET', '/version');
     return {
       machine,

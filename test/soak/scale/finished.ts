@@ -1,4 +1,5 @@
 /** Maintenances that nobody cleans up. */
+import { rssMb } from '../../../hack/bench/proc.ts';
 import { type Cost, idleCost } from './cost.ts';
 import type { Fleet } from './fleet.ts';
 import { numbered } from './manifests.ts';
@@ -6,6 +7,10 @@ import { ALL, describe, PATIENCE_MS, type Play, settle } from './play.ts';
 
 export interface FinishedPoint {
   readonly finished: number;
+  /** Of the process that has drained all of these nodes, in MB. */
+  readonly wornMb: number;
+  /** Of a new process, as is all that follows. */
+  readonly inSyncSeconds: number;
   readonly idle: Cost;
   /** What a scrape of /metrics takes, in ms. */
   readonly scrapeMs: number;
@@ -13,9 +18,6 @@ export interface FinishedPoint {
 
 export interface FinishedGrowth {
   readonly points: readonly FinishedPoint[];
-  /** A new process with all of them there. */
-  readonly inSyncSeconds: number;
-  readonly restarted: Cost;
   /** From the creation of one more until its node is drained: alone, and beside all of them. */
   readonly oneMoreSeconds: { readonly alone: number; readonly beside: number };
 }
@@ -39,21 +41,21 @@ export async function growFinished(
       await finish(fleet, names);
     }
     await settle(play);
+    const wornMb = rssMb(fleet.operator.pid);
+    const { inSyncSeconds } = await fleet.operate([ALL]);
+    await settle(play);
     const idle = await idleCost(fleet, idleSeconds, signal);
     const scrapeMs = await timeOf(async () =>
-      fleet.operator.http('/metrics').then((answer) => answer?.text()),
+      fleet.operator.http('/metrics').then(async (answer) => answer?.text()),
     );
-    log(`${finished} finished: ${describe(idle)}, a scrape takes ${scrapeMs.toFixed(0)} ms`);
-    points.push({ finished, idle, scrapeMs });
+    log(
+      `${finished} finished: ${wornMb.toFixed(0)} MB, restarted ${describe(idle)}, in sync after ${inSyncSeconds.toFixed(1)} s, a scrape takes ${scrapeMs.toFixed(0)} ms`,
+    );
+    points.push({ finished, wornMb, inSyncSeconds, idle, scrapeMs });
   }
   const beside = await oneMore(fleet, 'other-2');
-  const { inSyncSeconds } = await fleet.operate([ALL]);
-  await settle(play);
-  const restarted = await idleCost(fleet, idleSeconds, signal);
-  log(
-    `a new process: in sync after ${inSyncSeconds.toFixed(1)} s, ${describe(restarted)}; one more takes ${beside.toFixed(1)} s`,
-  );
-  return { points, inSyncSeconds, restarted, oneMoreSeconds: { alone, beside } };
+  log(`one more takes ${beside.toFixed(1)} s, ${alone.toFixed(1)} s alone`);
+  return { points, oneMoreSeconds: { alone, beside } };
 }
 
 async function finish(fleet: Fleet, names: readonly string[]): Promise<void> {

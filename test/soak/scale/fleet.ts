@@ -100,11 +100,9 @@ export class Fleet {
   async addNodes(names: readonly string[], labels: Readonly<Record<string, string>> = {}): Promise<void> {
     const manifests = names.map((name) => fleetNode(name, labels));
     await createAll(this.client, '/api/v1/nodes', manifests);
-    await this.bed.eventually(
-      `${names.length} nodes take pods`,
-      async () => (await this.#taintedNodes()) === 0,
-      { timeoutMs: 600_000 },
-    );
+    await this.bed.eventually(`${names.length} nodes take pods`, async () => (await this.#notReady()) === 0, {
+      timeoutMs: 600_000,
+    });
   }
 
   async removeNodes(names: readonly string[]): Promise<void> {
@@ -181,10 +179,11 @@ export class Fleet {
     else this.#drained.delete(name);
   }
 
-  /** A new node has a taint until the node controller has seen that it is Ready. */
-  async #taintedNodes(): Promise<number> {
+  /** So it is until the node controller has seen that a new one is Ready. */
+  async #notReady(): Promise<number> {
     const nodes = await this.bed.api.list<Node>('/api/v1/nodes');
-    return nodes.filter(({ spec }) => (spec?.taints ?? []).length > 0).length;
+    return nodes.filter(({ spec }) => spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready'))
+      .length;
   }
 }
 

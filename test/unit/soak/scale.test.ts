@@ -122,6 +122,7 @@ test('forms are found by their names and by the names of their groups', () => {
 test('the operator is started as its image starts it', () => {
   expect(imageCommand('/tmp/haulout.mjs', '--inspect')).toEqual([
     process.execPath,
+    '--max-old-space-size=256',
     '--max-semi-space-size=4',
     '--inspect',
     '/tmp/haulout.mjs',
