@@ -17,9 +17,13 @@ export interface Prices {
   readonly baseSyncSeconds: number;
 }
 
-/** Undefined as long as something of it was never measured. */
+/** Of fewer, the memory that Node.js has not given back is most of what grows: a line through them says nothing. */
+const LEAST_NODES = 5_000;
+
+/** Undefined as long as something of it was never measured, or nodes only in small numbers. */
 export function pricesOf({ nodes, pods, maintenances, finished, budgets }: Records): Prices | undefined {
   if (!nodes || !pods || !maintenances || !finished || !budgets) return undefined;
+  if ((nodes.figures.points.at(-1)?.nodes ?? 0) < LEAST_NODES) return undefined;
   const memory = trendOf(nodes.figures.points, (one) => [one.nodes, one.idle.rssAfterMb]);
   const cpu = trendOf(nodes.figures.points, (one) => [one.nodes, one.idle.cpuPercent]);
   const sync = trendOf(nodes.figures.points, (one) => [one.nodes, one.inSyncSeconds]);

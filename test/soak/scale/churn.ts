@@ -57,6 +57,8 @@ export async function churn(play: Play, size: ChurnSize): Promise<ChurnFigures> 
       await fleet.drained(half, PATIENCE_MS);
       await fleet.endMaintenances(half, PATIENCE_MS);
       await fleet.podsReady(NAMESPACE, pods, PATIENCE_MS);
+      await fleet.bed.checkInvariants({ timeoutMs: PATIENCE_MS });
+      fleet.bed.forgetAuditLog();
       const evictions = fleet.traffic.evictionsSince(mark).length;
       const heapBytes = await heap.usedAfterCollection();
       perRound.push({ maintenances: round * size.nodes, evictions, heapBytes, rssMb: rssMb(operator.pid) });

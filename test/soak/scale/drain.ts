@@ -73,6 +73,7 @@ export async function drainMany(play: Play, size: DrainSize): Promise<DrainFigur
   await settle(play);
   const afterwards = await idleCost(fleet, idleSeconds, signal);
   log(`all put back in ${restoreSeconds.toFixed(0)} s; ${describe(afterwards)}`);
+  await fleet.bed.checkInvariants({ timeoutMs: PATIENCE_MS });
   return {
     ...size,
     evictions: accepted.length,
