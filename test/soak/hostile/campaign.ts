@@ -74,7 +74,7 @@ export class Campaign {
     const changes = edits.map((name) => ({ name, object: maker.make(name, this.#nodeOf(name)) }));
     await inParallel(changes, async ({ name, object }) => this.#edit(name, object));
     await this.#allClear(names.length);
-    await this.#bed.api.remove(nodeMaintenancesPath);
+    await inParallel(names, async (name) => this.#bed.api.remove(nodeMaintenancePath(name)));
     await this.#bed.eventually('all are gone', async () => (await this.#maintenances()).length === 0, WAIT);
     await this.#bed.eventually(
       'all nodes are as before',
