@@ -63,11 +63,13 @@ export class FaultProxy {
     this.#server = server;
     this.#upstream = new URL(upstream.server);
     this.#agent = new Agent({ keepAlive: true, ca: Buffer.from(upstream.ca, 'base64') });
-    server.on('secureConnection', (socket: Socket) => {
+    // Also those whose handshake has not come to its end.
+    server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
       socket.on('error', () => undefined);
     });
+    server.on('secureConnection', (socket: Socket) => socket.on('error', () => undefined));
     server.on('request', (incoming, outgoing) => void this.#serve(incoming, outgoing));
   }
 
