@@ -12,14 +12,16 @@ export class BudgetIndex {
   readonly #budgets: Store<PodDisruptionBudget>;
   /** Selectors are parsed once per version of a budget. */
   readonly #matchers = new WeakMap<PodDisruptionBudget, Matcher>();
-  /** Keys of budgets. */
-  readonly #buckets = new Map<string, Set<string>>();
+  /** Keys of budgets; most have but one, for which an array is much smaller than a set. */
+  readonly #buckets = new Map<string, string[]>();
   readonly #bucketOf = new Map<string, string>();
+  /** Namespaces that somebody has asked about: the budgets of others lie in no bucket. */
+  readonly #sorted = new Set<string>();
 
   constructor(budgets: Store<PodDisruptionBudget>) {
-    this.#budgets = budgets;
-    for (const budget of budgets.values()) this.#put(budget);
+    this.#budgets = budgets.index('namespace', ({ metadata }) => metadata.namespace);
     budgets.onChange((old, now) => {
+      if (!this.#sorted.has((now ?? old)?.metadata.namespace ?? '')) return;
       if (old && now && old.metadata.generation === now.metadata.generation) return;
       if (old) this.#remove(old);
       if (now) this.#put(now);
@@ -28,27 +30,37 @@ export class BudgetIndex {
 
   select({ metadata }: Pod): PodDisruptionBudget[] {
     const { namespace = '', labels = {} } = metadata;
+    this.#sort(namespace);
     const names = [
       namespace,
       ...Object.entries(labels).map(([key, value]) => bucketName(namespace, key, value)),
     ];
     return names
-      .flatMap((name) => [...(this.#buckets.get(name) ?? [])])
+      .flatMap((name) => this.#buckets.get(name) ?? [])
       .map((key) => this.#budgets.get(key))
       .filter((budget) => budget !== undefined)
       .filter((budget) => this.#matcher(budget)(labels));
   }
 
+  #sort(namespace: string): void {
+    if (this.#sorted.has(namespace)) return;
+    this.#sorted.add(namespace);
+    for (const budget of this.#budgets.byIndex('namespace', namespace)) this.#put(budget);
+  }
+
   /** Into the emptiest of its buckets: a label that all budgets of a release share says little. */
   #put(budget: PodDisruptionBudget): void {
     const { namespace = '' } = budget.metadata;
-    const choices = requiredLabels(budget.spec.selector).map(([key, value]) =>
-      bucketName(namespace, key, value),
-    );
-    const size = (name: string): number => this.#buckets.get(name)?.size ?? 0;
-    const [name = namespace] = choices.toSorted((a, b) => size(a) - size(b));
-    const bucket = this.#buckets.get(name) ?? new Set<string>();
-    this.#buckets.set(name, bucket.add(keyOf(budget)));
+    let name = namespace;
+    let fewest = Infinity;
+    for (const [key, value] of requiredLabels(budget.spec.selector)) {
+      const choice = bucketName(namespace, key, value);
+      const size = this.#buckets.get(choice)?.length ?? 0;
+      if (size < fewest) [name, fewest] = [choice, size];
+    }
+    const bucket = this.#buckets.get(name);
+    if (bucket) bucket.push(keyOf(budget));
+    else this.#buckets.set(name, [keyOf(budget)]);
     this.#bucketOf.set(keyOf(budget), name);
   }
 
@@ -56,9 +68,9 @@ export class BudgetIndex {
     const key = keyOf(budget);
     const name = this.#bucketOf.get(key) ?? '';
     this.#bucketOf.delete(key);
-    const bucket = this.#buckets.get(name);
-    bucket?.delete(key);
-    if (bucket?.size === 0) this.#buckets.delete(name);
+    const left = (this.#buckets.get(name) ?? []).filter((one) => one !== key);
+    if (left.length > 0) this.#buckets.set(name, left);
+    else this.#buckets.delete(name);
   }
 
   #matcher(budget: PodDisruptionBudget): Matcher {
