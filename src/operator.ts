@@ -16,6 +16,7 @@ import { type Clock, systemClock } from './runtime/clock.ts';
 import { HttpServer } from './runtime/http-server.ts';
 import type { Logger } from './runtime/logger.ts';
 import { type Metrics, createMetrics, workQueueMetrics } from './runtime/metrics.ts';
+import { SpareMemory } from './runtime/spare-memory.ts';
 import { SecureMetricsServer } from './secure-metrics.ts';
 
 /** How long a stopping process waits for events that are still on their way. */
@@ -41,6 +42,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
   readonly #elector: LeaderElector | undefined;
   readonly #http: HttpServer;
   readonly #secureMetrics: SecureMetricsServer | undefined;
+  readonly #spareMemory: SpareMemory;
   readonly #stopping = new AbortController();
   #controller: Controller | undefined;
   #stopped: Promise<void> | undefined;
@@ -54,6 +56,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
     this.#clock = new ServerClock(systemClock, (byMs) =>
       logger.warn('the clock of the API server was set, what is due moves with it', { seconds: byMs / 1000 }),
     );
+    this.#spareMemory = new SpareMemory(this.#clock);
     const version = readVersion();
     this.#metrics = createMetrics(version);
     this.#meter = new DrainMeter(this.#metrics);
@@ -116,6 +119,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
     await Promise.race([this.#caches.synced, aborted(this.#stopping.signal)]);
     if (this.#stopping.signal.aborted) return;
     this.#logger.info('caches are in sync');
+    this.#spareMemory.giveBackSoon(); // the first lists are over
     if (this.#elector) this.#elector.start();
     else this.#lead();
   }
@@ -131,6 +135,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
 
   async #shutDown(): Promise<void> {
     this.#stopping.abort(new Error('the operator is stopping'));
+    this.#spareMemory.keep();
     await this.#follow();
     await this.#elector?.stop();
     await this.#recorder.flush(flushMs);
@@ -170,6 +175,7 @@ export class NodeMaintenanceOperator extends OperatorBase.default {
       evictionBurst,
       maxUnavailableNodes,
       permitted,
+      spareMemory: this.#spareMemory,
       self: pod,
       handOver: this.#elector && !this.#handedOverInVain ? () => this.#handOver() : undefined,
     });

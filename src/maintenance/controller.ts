@@ -12,9 +12,11 @@ import type { Node, Pod, PodDisruptionBudget } from '../kube/types.ts';
 import { parseRecord } from '../node/record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { SpareMemory } from '../runtime/spare-memory.ts';
 import { WorkQueue, type WorkQueueMetrics } from '../runtime/work-queue.ts';
 import { type Caches, type ReflectorContext, isReadable } from './caches.ts';
 import { emitEvent } from './emit.ts';
+import { LaneWaiters } from './lane-waiters.ts';
 import { Memory } from './memory.ts';
 import type { DrainMeter } from './meter.ts';
 import { carriesOurs, sameButVersion } from './node-looks.ts';
@@ -40,6 +42,7 @@ export interface ControllerOptions {
   readonly evictionBurst: number;
   readonly maxUnavailableNodes: NodeLimit;
   readonly permitted: Permissions;
+  readonly spareMemory: Pick<SpareMemory, 'keep' | 'giveBackSoon'>;
   /** The pod that this process runs in. */
   readonly self: { readonly namespace: string; readonly name: string } | undefined;
   /** Stops leading so that another replica can; undefined where that is not possible, or was of no use. */
@@ -65,7 +68,7 @@ export class Controller {
   readonly #evictor: Evictor;
   readonly #ownPod: OwnPodKeeper;
   readonly #restarter: DeploymentRestarter;
-  readonly #waiters = new Map<string, Set<string>>();
+  readonly #waiting = new LaneWaiters();
   readonly #unsubscribe: (() => void)[] = [];
   #isWakingAll = false;
 
@@ -77,6 +80,7 @@ export class Controller {
     this.#pods = new PodWatches({
       client,
       context,
+      spareMemory: options.spareMemory,
       isLeaving: (pod) => isTerminating(pod) || this.#memory.drain.accepted.has(pod.metadata.uid),
       onPod: (nodeName, old, now) => this.#podChanged(nodeName, old, now),
       onBudget: (old, now) => this.#budgetChanged(old, now),
@@ -141,7 +145,7 @@ export class Controller {
       snapshot: (nodeName) => this.#snapshot(nodeName),
       watchPods: (nodeName, wanted) => this.#pods.want(nodeName, wanted),
       followMoves: (nodeName, moves) => this.#pods.follow(nodeName, moves),
-      waitFor: (nodeName, lanes) => this.#waitFor(nodeName, lanes),
+      waitFor: (nodeName, lanes) => this.#waiting.waitFor(nodeName, lanes),
       decideOwnPod: (nodeName, pod) => this.#ownPod.decide(nodeName, pod),
       emit: (event, node, nodeName) => emitEvent(options.recorder, event, node, nodeName),
       wakeAfter: (nodeName, delayMs) => this.#queue.addAfter(nodeName, delayMs),
@@ -269,16 +273,6 @@ export class Controller {
     this.#wakeWaiters(budgetKey(budget));
   }
 
-  #waitFor(nodeName: string, lanes: ReadonlySet<string>): void {
-    for (const [key, nodeNames] of this.#waiters) {
-      if (!lanes.has(key) && nodeNames.delete(nodeName) && nodeNames.size === 0) this.#waiters.delete(key);
-    }
-    for (const key of lanes) {
-      const nodeNames = this.#waiters.get(key) ?? new Set<string>();
-      this.#waiters.set(key, nodeNames.add(nodeName));
-    }
-  }
-
   /** Once for all that comes at the same time: a list may bring tens of thousands of budgets for hundreds of nodes. */
   #wakeAll(): void {
     if (this.#isWakingAll) return;
@@ -290,7 +284,7 @@ export class Controller {
   }
 
   #wakeWaiters(key: string): void {
-    for (const nodeName of this.#waiters.get(key) ?? []) this.#queue.addAfter(nodeName, gatherMs);
+    for (const nodeName of this.#waiting.of(key)) this.#queue.addAfter(nodeName, gatherMs);
   }
 
   #failed(node: string, error: unknown, retryMs: number): void {

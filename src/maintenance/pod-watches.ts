@@ -7,12 +7,14 @@ import { daemonSetOf } from '../drain/filters.ts';
 import { BudgetIndex } from '../drain/budget-index.ts';
 import { DaemonSetRegister } from './daemon-set-register.ts';
 import { type ReflectorContext, type RunningReflector, lastSeen } from './caches.ts';
+import type { SpareMemory } from '../runtime/spare-memory.ts';
 import { VolumeWatches } from './volume-watches.ts';
 import type { Move, VolumeFacts } from '../volumes/moves.ts';
 
 export interface PodWatchesOptions {
   readonly client: Client;
   readonly context: ReflectorContext;
+  readonly spareMemory: Pick<SpareMemory, 'keep' | 'giveBackSoon'>;
   /** It was asked to leave: the watch will say so, or that it is gone. */
   readonly isLeaving: (pod: Pod) => boolean;
   readonly onPod: (nodeName: string, old: Pod | undefined, now: Pod | undefined) => void;
@@ -162,6 +164,7 @@ export class PodWatches {
   }
 
   #startShared(): Shared {
+    this.#options.spareMemory.keep();
     const { client, context, onBudget, onVolumes, onAll } = this.#options;
     const budgetStore = new Store<PodDisruptionBudget>({ trim: trimBudget, ...context.store });
     const budgets = new BudgetIndex(budgetStore);
@@ -198,6 +201,7 @@ export class PodWatches {
     for (const reflector of this.#sharedReflectors()) this.#stop(reflector);
     void this.#shared?.volumes.stop();
     this.#shared = undefined;
+    this.#options.spareMemory.giveBackSoon();
   }
 
   /** Nobody waits for it: after stop() begins no event is delivered any more. */
