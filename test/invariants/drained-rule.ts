@@ -7,12 +7,17 @@ interface Claim {
   readonly maintenance: string;
   readonly node: string;
   readonly at: number;
+  /** Pods that do not stop are waited for so long; for ever where it is undefined. */
+  readonly patienceMs: number | undefined;
   readonly entry: AuditEntry;
 }
 
 interface LoggedMaintenance {
   readonly metadata?: { readonly name?: string };
-  readonly spec?: { readonly nodeName?: string };
+  readonly spec?: {
+    readonly nodeName?: string;
+    readonly drain?: { readonly skipWaitForDeleteTimeoutSeconds?: number };
+  };
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
@@ -56,7 +61,9 @@ export class DrainedRule {
     const isDrained = status?.conditions?.some((one) => one.type === 'Drained' && one.status === 'True');
     if (isDrained !== true || entry.verb !== 'patch') return;
     const { name: maintenance = '' } = metadata ?? {};
-    this.#open.push({ maintenance, node: spec?.nodeName ?? '', at: receivedAt(entry), entry });
+    const seconds = spec?.drain?.skipWaitForDeleteTimeoutSeconds ?? 0;
+    const patienceMs = seconds === 0 ? undefined : seconds * 1000;
+    this.#open.push({ maintenance, node: spec?.nodeName ?? '', at: receivedAt(entry), patienceMs, entry });
   }
 
   #evicted(entry: AuditEntry): void {
@@ -69,20 +76,21 @@ export class DrainedRule {
 
   #judge(claim: Claim, pods: readonly PodLife[]): string[] {
     return pods
-      .filter((pod) => pod.node === claim.node && this.#hadToLeave(pod, claim.at))
+      .filter((pod) => pod.node === claim.node && this.#hadToLeave(pod, claim))
       .map(({ namespace, name }) => {
         const { maintenance, node, entry } = claim;
         return `${maintenance} said Drained while pod ${namespace}/${name} was on ${node} (${entry.requestReceivedTimestamp})`;
       });
   }
 
-  #hadToLeave(pod: PodLife, at: number): boolean {
+  #hadToLeave(pod: PodLife, { at, patienceMs = Infinity }: Claim): boolean {
     const wasThere =
       pod.boundAt !== undefined && pod.boundAt < at - ARRIVAL_MS && (pod.goneAt ?? Infinity) > at;
     const stays =
       pod.isMirror ||
       pod.controller?.kind === 'DaemonSet' ||
       this.#exempt(pod) ||
+      at - (pod.leavingSince ?? at) >= patienceMs ||
       (this.#evictions.get(returnKey(pod)) ?? 0) >= RETURNS;
     return wasThere && !stays;
   }

@@ -38,6 +38,9 @@ interface KnownNode extends Pick<Write, 'uid' | 'items'> {
 /** The node lifecycle controller puts it on and takes it off after spec.unschedulable. */
 const CORDON_TAINT = 'taint node.kubernetes.io/unschedulable:NoSchedule';
 
+/** Whoever has put these on: they are not left where nobody maintains the node. */
+const OURS = new Set(['annotation haulout.dev/maintenance', 'finalizer haulout.dev/evacuate']);
+
 export class NodeRegister {
   readonly #nodes = new Map<string, KnownNode>();
   /** Nodes that the operator has written or not: what is new on them is counted as its own. */
@@ -99,7 +102,7 @@ function after(before: KnownNode | undefined, { uid, items, mayAdd }: Write): Kn
 function takenOff(before: KnownNode | undefined, { node, uid, items, byOperator, when }: Write): string[] {
   if (before?.uid !== uid || !byOperator) return [];
   return [...before.items]
-    .filter((item) => !items.has(item) && !before.ours.has(item))
+    .filter((item) => !items.has(item) && !before.ours.has(item) && !OURS.has(item))
     .map((item) => `took off what others had put on node ${node}: ${item} (${when})`);
 }
 

@@ -13,6 +13,8 @@ export interface PodLife {
   node: string | undefined;
   /** Milliseconds since the epoch, as all times here: the latest moment at which it was bound. */
   boundAt: number | undefined;
+  /** When it was evicted or deleted for the first time. */
+  leavingSince: number | undefined;
   /** The earliest moment at which it was gone. */
   goneAt: number | undefined;
   phase: string;
@@ -104,6 +106,7 @@ export class PodRegister {
       labels: metadata.labels ?? {},
       node: spec.nodeName,
       boundAt: spec.nodeName === undefined ? undefined : at,
+      leavingSince: undefined,
       goneAt: undefined,
       phase: status.phase ?? 'Pending',
       ready: { is: false, since: at },
@@ -133,14 +136,19 @@ export class PodRegister {
 
   #evicted(entry: AuditEntry): void {
     if (toEviction(entry).dryRun) return;
-    for (const pod of this.#meant(entry)) if (endsAtOnce(pod)) pod.goneAt ??= receivedAt(entry);
+    for (const pod of this.#meant(entry)) {
+      pod.leavingSince ??= receivedAt(entry);
+      if (endsAtOnce(pod)) pod.goneAt ??= receivedAt(entry);
+    }
   }
 
   #deleted(entry: AuditEntry): void {
     const { gracePeriodSeconds, dryRun = [] } = as<DeleteOptions>(entry.requestObject ?? {});
     if (dryRun.length > 0) return;
-    for (const pod of this.#meant(entry))
+    for (const pod of this.#meant(entry)) {
+      pod.leavingSince ??= receivedAt(entry);
       if (gracePeriodSeconds === 0 || endsAtOnce(pod)) pod.goneAt ??= receivedAt(entry);
+    }
   }
 
   /** Who is there under the name of the request; all of its namespace where it names none. */

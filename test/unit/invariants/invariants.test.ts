@@ -14,13 +14,14 @@ const everything = {
 const invariants = (): Invariants => new Invariants(everything, 'haulout');
 const broken = (...entries: readonly AuditEntry[]): readonly string[] => invariants().end(entries);
 
-const claim = (at: number, status = 'True'): AuditEntry =>
+const patience = (seconds: number) => ({ skipWaitForDeleteTimeoutSeconds: seconds });
+const claim = (at: number, status = 'True', drain = {}): AuditEntry =>
   entry('patch nodemaintenances/status', 'm', {
     at,
     byOperator: true,
     response: {
       metadata: { name: 'm' },
-      spec: { nodeName: 'n' },
+      spec: { nodeName: 'n', drain },
       status: { conditions: [{ type: 'Drained', status }] },
     },
   });
@@ -115,6 +116,8 @@ describe('Drained is not said while a pod that has to leave is there', () => {
     ['gone before', [...pod('a', 'n'), gone('a', 5), claim(6)], 0],
     ['gone with an answer that came too late', [...pod('a', 'n'), gone('a', 5, 504), claim(6)], 0],
     ['gone after', [...pod('a', 'n'), claim(6), gone('a', 7)], 1],
+    ['no longer waited for', [...pod('a', 'n'), eviction('a', 2), claim(6, 'True', patience(3))], 0],
+    ['still waited for', [...pod('a', 'n'), eviction('a', 2), claim(6, 'True', patience(5))], 1],
     ['never gone', [...pod('a', 'n'), claim(6)], 1],
     ['said that it is not', [...pod('a', 'n'), claim(6, 'False')], 0],
     ['on another node', [...pod('a', 'other'), claim(6)], 0],
