@@ -29,10 +29,9 @@ export class Invariants {
   readonly #rules: readonly Rule[];
   #latest = 0;
 
-  /** `operatorNamespace`: its own pod may stay on a node that is drained. */
-  constructor(scope: RuleScope, operatorNamespace: string) {
+  /** `isOwnPod`: the operator's own pod may stay on a node that is drained. */
+  constructor(scope: RuleScope, isOwnPod: (pod: PodLife) => boolean) {
     this.#scope = scope;
-    const isOwnPod = ({ namespace }: PodLife): boolean => namespace === operatorNamespace;
     this.#rules = [
       this.#nodes,
       new EvictionRule(scope.heldUp),

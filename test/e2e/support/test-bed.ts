@@ -90,6 +90,7 @@ export class TestBed {
     const { operatorKubeconfig: kubeconfig } = this.files;
     const operator = new OperatorProcess({ kubeconfig, ...options, dir, name });
     this.#operators.push(operator);
+    if (options.pod) this.#witness?.standsForOperator(options.pod);
     return operator.ready(readyMs);
   }
 

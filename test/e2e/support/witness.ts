@@ -15,6 +15,8 @@ export class Witness {
   readonly #deletionsExpected = new Set<string>();
   readonly #heldUp = new Set<string>();
   readonly #outages: Outage[] = [];
+  /** `namespace/name` of pods that stand for processes of the operator. */
+  readonly #ownPods = new Set<string>();
   /** What has not been reported yet. */
   readonly #broken: string[] = [];
   /** Entries of the audit log that were judged. */
@@ -29,7 +31,7 @@ export class Witness {
         heldUp: this.#heldUp,
         outages: this.#outages,
       },
-      OPERATOR_NAMESPACE,
+      ({ namespace, name }) => namespace === OPERATOR_NAMESPACE || this.#ownPods.has(`${namespace}/${name}`),
     );
   }
 
@@ -39,6 +41,10 @@ export class Witness {
 
   expectLateEviction(uid: string): void {
     this.#heldUp.add(uid);
+  }
+
+  standsForOperator({ namespace, name }: { readonly namespace: string; readonly name: string }): void {
+    this.#ownPods.add(`${namespace}/${name}`);
   }
 
   async outage(work: () => Promise<void>): Promise<void> {

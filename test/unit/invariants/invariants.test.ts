@@ -11,7 +11,7 @@ const everything = {
   deletionsExpected: new Set<string>(),
   outages: [],
 };
-const invariants = (): Invariants => new Invariants(everything, 'haulout');
+const invariants = (): Invariants => new Invariants(everything, () => false);
 const broken = (...entries: readonly AuditEntry[]): readonly string[] => invariants().end(entries);
 
 const patience = (seconds: number) => ({ skipWaitForDeleteTimeoutSeconds: seconds });
@@ -52,7 +52,7 @@ describe('no pod is evicted twice', () => {
   });
 
   test('one that was held up on its way may be refused later, and no more', () => {
-    const checks = new Invariants({ ...everything, heldUp: new Set(['uid-a']) }, 'haulout');
+    const checks = new Invariants({ ...everything, heldUp: new Set(['uid-a']) }, () => false);
     expect(checks.see([...pod('a', 'n'), eviction('a', 1), eviction('a', 2, 409)])).toEqual([]);
     expect(checks.end([eviction('a', 3)])).toEqual([expect.stringContaining('evicted twice')]);
   });
