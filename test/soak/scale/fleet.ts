@@ -85,7 +85,7 @@ export class Fleet {
     await this.#operator?.stop();
     const started = Date.now();
     this.#operator = await this.bed.startOperator({
-      program: imageCommand(this.#bundle, ...nodeFlags),
+      ...imageCommand(this.#bundle, ...nodeFlags),
       flags: ['--log-level=info', ...flags],
       readyMs: START_MS,
     });

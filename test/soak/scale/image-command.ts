@@ -10,11 +10,21 @@ import { as } from '../../../hack/cluster/lib/untyped.ts';
  */
 const CHART_HEAP = '--max-old-space-size=256';
 
-/** This Node.js with the flags that the image gives its own, and the bundle at `file`. */
-export function imageCommand(file: string, ...more: readonly string[]): [string, ...string[]] {
+export interface ImageCommand {
+  readonly program: readonly [string, ...string[]];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** This Node.js with the flags and variables that the image gives its own, and the bundle at `file`. */
+export function imageCommand(file: string, ...more: readonly string[]): ImageCommand {
   const text = readFileSync(join(repositoryRoot, 'Containerfile'), 'utf8');
   const entrypoint = /^ENTRYPOINT (\[.*\])$/m.exec(text)?.[1];
-  if (entrypoint === undefined) throw new Error('Containerfile has no ENTRYPOINT');
+  const variables = /^ENV (.*)$/m.exec(text)?.[1];
+  if (entrypoint === undefined || variables === undefined)
+    throw new Error('Containerfile has no ENTRYPOINT or no ENV');
   const [, ...words] = as<string[]>(JSON.parse(entrypoint));
-  return [process.execPath, CHART_HEAP, ...words.slice(0, -1), ...more, file];
+  return {
+    program: [process.execPath, CHART_HEAP, ...words.slice(0, -1), ...more, file],
+    environment: Object.fromEntries(variables.split(' ').map((one) => one.split('=', 2))),
+  };
 }

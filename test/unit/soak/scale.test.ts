@@ -120,11 +120,18 @@ test('forms are found by their names and by the names of their groups', () => {
 });
 
 test('the operator is started as its image starts it', () => {
-  expect(imageCommand('/tmp/haulout.mjs', '--inspect')).toEqual([
-    process.execPath,
-    '--max-old-space-size=256',
-    '--max-semi-space-size=4',
-    '--inspect',
-    '/tmp/haulout.mjs',
-  ]);
+  expect(imageCommand('/tmp/haulout.mjs', '--inspect')).toEqual({
+    program: [
+      process.execPath,
+      '--max-old-space-size=256',
+      '--max-semi-space-size=4',
+      '--inspect',
+      '/tmp/haulout.mjs',
+    ],
+    environment: {
+      NODE_ENV: 'production',
+      MALLOC_MMAP_THRESHOLD_: '32768',
+      MALLOC_TRIM_THRESHOLD_: '131072',
+    },
+  });
 });
