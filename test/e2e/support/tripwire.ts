@@ -2,7 +2,6 @@
  * A reverse proxy before the API server that stops at a chosen write: the operator can be killed or stopped exactly
  * there, with the write not sent, carried out and never answered, just answered, or held up until somebody lets it go.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
 import {
   createSecureServer,
   type Http2SecureServer,
@@ -10,12 +9,9 @@ import {
   type Http2ServerResponse,
 } from 'node:http2';
 import type { IncomingMessage } from 'node:http';
-import { Agent, request } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { parse, stringify } from 'yaml';
-import { createAuthority, createCertificate } from '../../../src/runtime/certificates.ts';
+import { type Agent, request } from 'node:https';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { listenInFront, proxyIdentity, type Upstream } from './in-front.ts';
 
 /**
  * `before`: the write never reaches the API server. `after`: it is carried out, and its answer never arrives.
@@ -39,10 +35,6 @@ interface Armed {
   readonly tripped: (trip: Trip) => void;
 }
 
-interface KubeconfigDocument {
-  clusters: { cluster: Record<string, string> }[];
-}
-
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 /** The Lease and events are no part of the work that a restart goes on with. */
 const ASIDE = /^\/apis\/(coordination\.k8s\.io|events\.k8s\.io)\//;
@@ -60,36 +52,16 @@ export class Tripwire {
 
   /** Resolves when it listens. `dir` gets the kubeconfig, `NAME.kubeconfig`. */
   static async start(operatorKubeconfig: string, dir: string, name = 'tripwire'): Promise<Tripwire> {
-    const document = as<KubeconfigDocument>(parse(readFileSync(operatorKubeconfig, 'utf8')));
-    const cluster = document.clusters[0]?.cluster ?? {};
-    // A name of its own: a leaf that is called like its issuer counts as self-signed.
-    const authority = createAuthority('tripwire-ca');
-    const { certificate, key } = createCertificate(authority, {
-      commonName: 'tripwire',
-      ipAddresses: ['127.0.0.1'],
-    });
-    const server = createSecureServer({ cert: certificate, key, allowHTTP1: true });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    const upstream = { server: cluster['server'] ?? '', ca: cluster['certificate-authority-data'] ?? '' };
-    cluster['server'] = `https://127.0.0.1:${as<AddressInfo>(server.address()).port}`;
-    cluster['certificate-authority-data'] = Buffer.from(authority.certificate).toString('base64');
-    const kubeconfig = join(dir, `${name}.kubeconfig`);
-    writeFileSync(kubeconfig, stringify(document), { mode: 0o600 });
-    return new Tripwire(server, kubeconfig, upstream);
+    const identity = proxyIdentity('tripwire');
+    const server = createSecureServer({ cert: identity.cert, key: identity.key, allowHTTP1: true });
+    return new Tripwire(server, await listenInFront(server, identity, operatorKubeconfig, dir, name));
   }
 
-  private constructor(
-    server: Http2SecureServer,
-    kubeconfig: string,
-    upstream: { readonly server: string; readonly ca: string },
-  ) {
+  private constructor(server: Http2SecureServer, { kubeconfig, url, agent }: Upstream) {
     this.kubeconfig = kubeconfig;
     this.#server = server;
-    this.#upstream = new URL(upstream.server);
-    this.#agent = new Agent({ keepAlive: true, ca: Buffer.from(upstream.ca, 'base64') });
+    this.#upstream = url;
+    this.#agent = agent;
     server.on('request', (incoming, outgoing) => this.#serve(incoming, outgoing));
   }
 

@@ -2,23 +2,16 @@
  * Stands between the operator and the API server, ends TLS, and does to requests and watches what a schedule says. It
  * speaks HTTP/1.1, as the operator does.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Agent, createServer, request, type Server } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
-import { join } from 'node:path';
+import { type Agent, createServer, request, type Server } from 'node:https';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parse, stringify } from 'yaml';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { listenInFront, proxyIdentity, type Upstream } from '../../e2e/support/in-front.ts';
 import { LineSplitter } from '../../../src/kube/line-splitter.ts';
-import { createAuthority, createCertificate } from '../../../src/runtime/certificates.ts';
 import { Ambush, type Fault, type RequestHarm, type Strike, type StreamHarm } from './faults.ts';
 import { isWatch, requestName, resourceOf } from './request-name.ts';
 import { refuse, statusOf } from './refusals.ts';
-
-interface KubeconfigDocument {
-  clusters: { cluster: Record<string, string> }[];
-}
 
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'host']);
 
@@ -33,36 +26,19 @@ export class FaultProxy {
 
   /** Resolves when it listens. `dir` gets the kubeconfig. */
   static async start(operatorKubeconfig: string, dir: string): Promise<FaultProxy> {
-    const document = as<KubeconfigDocument>(parse(readFileSync(operatorKubeconfig, 'utf8')));
-    const cluster = document.clusters[0]?.cluster ?? {};
-    const authority = createAuthority('fault-proxy-ca');
-    const { certificate, key } = createCertificate(authority, {
-      commonName: 'fault-proxy',
-      ipAddresses: ['127.0.0.1'],
-    });
+    const identity = proxyIdentity('fault-proxy');
+    const { cert, key } = identity;
     // Connections that are idle stay: when the operator gives one up is its own affair.
-    const server = createServer({ cert: certificate, key, keepAliveTimeout: 0, requestTimeout: 0 });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    const upstream = { server: cluster['server'] ?? '', ca: cluster['certificate-authority-data'] ?? '' };
-    cluster['server'] = `https://127.0.0.1:${as<AddressInfo>(server.address()).port}`;
-    cluster['certificate-authority-data'] = Buffer.from(authority.certificate).toString('base64');
-    const kubeconfig = join(dir, 'fault-proxy.kubeconfig');
-    writeFileSync(kubeconfig, stringify(document), { mode: 0o600 });
-    return new FaultProxy(server, kubeconfig, upstream);
+    const server = createServer({ cert, key, keepAliveTimeout: 0, requestTimeout: 0 });
+    const upstream = await listenInFront(server, identity, operatorKubeconfig, dir, 'fault-proxy');
+    return new FaultProxy(server, upstream);
   }
 
-  private constructor(
-    server: Server,
-    kubeconfig: string,
-    upstream: { readonly server: string; readonly ca: string },
-  ) {
+  private constructor(server: Server, { kubeconfig, url, agent }: Upstream) {
     this.kubeconfig = kubeconfig;
     this.#server = server;
-    this.#upstream = new URL(upstream.server);
-    this.#agent = new Agent({ keepAlive: true, ca: Buffer.from(upstream.ca, 'base64') });
+    this.#upstream = url;
+    this.#agent = agent;
     // Also those whose handshake has not come to its end.
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
