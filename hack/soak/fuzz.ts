@@ -1,8 +1,6 @@
 /** Fuzzed NodeMaintenances, 100,000 unless told otherwise, in rounds; a new cluster now and then keeps its database small. */
-import { TestBed } from '../../test/e2e/support/test-bed.ts';
-import { installChart, operatorKubeconfig } from '../../test/e2e/support/install.ts';
+import { startOwnBed } from '../../test/e2e/support/own-bed.ts';
 import { Campaign, type Round } from '../../test/soak/hostile/campaign.ts';
-import { type Cluster, startCluster } from '../cluster/lib/cluster.ts';
 import type { SoakContext, SoakForm, SoakResult } from './form.ts';
 
 const COUNT = 100_000;
@@ -11,44 +9,29 @@ const ROUNDS_A_CLUSTER = 10;
 const NODES = 100;
 const FLAGS = ['--max-unavailable-nodes=80%', '--log-level=info', '--eviction-burst=1000'];
 
-async function withCluster<T>(signal: AbortSignal, work: (cluster: Cluster) => Promise<T>): Promise<T> {
-  const cluster = await startCluster({ dir: '.cluster-fuzz', signal });
-  try {
-    await installChart(cluster);
-    return await work(cluster);
-  } finally {
-    await cluster.stop();
-  }
-}
-
 /** `sizes`: objects of each round that is still to come. */
-async function roundsOf(
-  cluster: Cluster,
-  context: SoakContext,
-  from: number,
-  sizes: readonly number[],
-): Promise<Round[]> {
-  const { dir, kubeconfig, binDir } = cluster;
-  const files = { dir, kubeconfig, binDir, operatorKubeconfig: await operatorKubeconfig(cluster) };
-  const bed = new TestBed('fuzz', files, cluster);
+async function roundsOf(context: SoakContext, from: number, sizes: readonly number[]): Promise<Round[]> {
+  const { signal, log } = context;
+  const bed = await startOwnBed('fuzz', 'fuzz', { signal });
   const done: Round[] = [];
   try {
     const operator = await bed.startOperator({ flags: FLAGS });
     const campaign = await Campaign.begin(bed, operator, NODES);
     for (const [index, size] of sizes.entries()) {
-      context.signal.throwIfAborted();
+      signal.throwIfAborted();
       const started = performance.now();
       const round = await campaign.round(context.seed + from + index, size);
       done.push(round);
       bed.forgetAuditLog();
       const seconds = ((performance.now() - started) / 1000).toFixed(0);
-      context.log(
+      log(
         `round ${from + index + 1}: ${round.accepted} taken, ${round.refused} refused, ${round.evictions} pods evicted, ` +
           `${round.violations.length} problems, ${seconds} s (seed ${round.seed})`,
       );
     }
   } finally {
     await bed.cleanUp();
+    await bed.cluster.stop();
   }
   return done;
 }
@@ -62,9 +45,7 @@ async function run(context: SoakContext): Promise<SoakResult> {
   while (rounds.length < sizes.length) {
     const from = rounds.length;
     const part = sizes.slice(from, from + ROUNDS_A_CLUSTER);
-    rounds.push(
-      ...(await withCluster(context.signal, async (cluster) => roundsOf(cluster, context, from, part))),
-    );
+    rounds.push(...(await roundsOf(context, from, part)));
   }
   const sum = (of: (round: Round) => number): number => rounds.reduce((total, round) => total + of(round), 0);
   const [accepted, refused, evictions] = [

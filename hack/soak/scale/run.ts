@@ -1,13 +1,11 @@
 /** A form of the scale tests: on a cluster of its own, by its full size or a part of it. */
-import { installChart, operatorKubeconfig } from '../../../test/e2e/support/install.ts';
-import { TestBed } from '../../../test/e2e/support/test-bed.ts';
+import { startOwnBed } from '../../../test/e2e/support/own-bed.ts';
 import { Fleet, FLEET_GRACE_SECONDS, FLEET_HEARTBEATS } from '../../../test/soak/scale/fleet.ts';
 import type { Play } from '../../../test/soak/scale/play.ts';
 import { readVersion } from '../../../src/cli/version.ts';
 import type { Goal } from '../../bench/goals.ts';
 import { describeGoal } from '../../bench/goals.ts';
 import { thisMachine } from '../../bench/report.ts';
-import { startCluster } from '../../cluster/lib/cluster.ts';
 import { unlessAborted } from '../../cluster/lib/unless-aborted.ts';
 import { as } from '../../cluster/lib/untyped.ts';
 import type { SoakContext, SoakForm } from '../form.ts';
@@ -57,9 +55,7 @@ async function onFleet<F>(
   // A few cores play a whole control plane: a fifth of their time would go into garbage, with memory left over.
   process.env['GOGC'] ??= '400';
   const machine = thisMachine();
-  const cluster = await startCluster({
-    dir: `.cluster-soak-${name}`,
-    nodes: 0,
+  const bed = await startOwnBed(`soak-${name}`, 'scale', {
     heartbeats: FLEET_HEARTBEATS,
     nodeMonitorGraceSeconds: FLEET_GRACE_SECONDS,
     signal,
@@ -67,10 +63,7 @@ async function onFleet<F>(
   });
   let fleet: Fleet | undefined;
   try {
-    await installChart(cluster);
-    const { dir, kubeconfig, binDir } = cluster;
-    const files = { dir, kubeconfig, binDir, operatorKubeconfig: await operatorKubeconfig(cluster) };
-    fleet = await Fleet.open(new TestBed('scale', files, cluster));
+    fleet = await Fleet.open(bed);
     const scene = { fleet, signal, log, idleSeconds, settleSeconds: SETTLE_SECONDS };
     const figures = await unlessAborted(play(scene), signal);
     const version = await fleet.client.must('GET', '/version');
@@ -82,6 +75,6 @@ async function onFleet<F>(
     };
   } finally {
     await fleet?.close().catch(() => undefined);
-    await cluster.stop();
+    await bed.cluster.stop();
   }
 }

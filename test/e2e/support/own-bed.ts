@@ -17,6 +17,9 @@ export interface OwnBedOptions {
   readonly volumes?: VolumesOptions;
   /** Values of the chart besides replicaCount=0. */
   readonly chartValues?: Readonly<Record<string, string>>;
+  /** Aborted when the run is interrupted. */
+  readonly signal?: AbortSignal;
+  readonly log?: (line: string) => void;
 }
 
 /** Ready in some ten seconds, in `.cluster-NAME`; `bed.cluster.stop()` ends it. */
@@ -25,16 +28,22 @@ export async function startOwnBed(
   prefix: string,
   options: OwnBedOptions = {},
 ): Promise<TestBed> {
-  const { nodes = 0, nodeMonitorGraceSeconds, heartbeats, volumes } = options;
-  const cluster = await startCluster({
-    dir: `${clusterDirectory(process.env[CLUSTER_VARIABLE])}-${name}`,
-    nodes,
-    ...(nodeMonitorGraceSeconds === undefined ? {} : { nodeMonitorGraceSeconds }),
-    ...(heartbeats === undefined ? {} : { heartbeats }),
-    ...(volumes === undefined ? {} : { volumes }),
-  });
-  await installChart(cluster, options.chartValues);
-  const { dir, kubeconfig, binDir } = cluster;
-  const files = { dir, kubeconfig, binDir, operatorKubeconfig: await operatorKubeconfig(cluster) };
-  return new TestBed(prefix, files, cluster);
+  const { chartValues, nodes = 0, ...rest } = options;
+  const dir = `${clusterDirectory(process.env[CLUSTER_VARIABLE])}-${name}`;
+  const cluster = await startCluster({ ...rest, dir, nodes });
+  try {
+    await installChart(cluster, chartValues);
+    const { kubeconfig, binDir } = cluster;
+    const files = {
+      dir: cluster.dir,
+      kubeconfig,
+      binDir,
+      operatorKubeconfig: await operatorKubeconfig(cluster),
+    };
+    return new TestBed(prefix, files, cluster);
+  } catch (error) {
+    // Nobody else knows of it yet.
+    await cluster.stop();
+    throw error;
+  }
 }

@@ -2,22 +2,9 @@
 import { apiVersion, kind } from '../../../src/api/names.ts';
 import { crdSchema } from '../../../src/api/crd.generated.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
+import type { Schema } from '../../../hack/generate/schema.ts';
 import type { SeededRandom } from '../../e2e/support/random.ts';
 import { hostileText } from './text.ts';
-
-interface Schema {
-  readonly type?: string;
-  readonly enum?: readonly string[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly maxLength?: number;
-  readonly maxItems?: number;
-  readonly maxProperties?: number;
-  readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema;
-  readonly items?: Schema;
-}
 
 export interface FuzzedObject {
   readonly apiVersion: string;
@@ -95,8 +82,8 @@ export class ObjectMaker {
         return this.#text(schema, field);
       case 'array':
         return this.#list(schema, field);
+      case 'object':
       case undefined:
-      default:
         return schema.additionalProperties ? this.#map(schema) : this.#object(schema);
     }
   }
