@@ -36,6 +36,8 @@ export interface KubeClientOptions {
   readonly onDate?: (date: string, sentMs: number, receivedMs: number) => void;
   /** Requests, and so connections, at once; watches are not counted. Default 150: evictions take 100 at most. */
   readonly maxInFlight?: number;
+  /** Watches that wait to be accepted at once. Default 16. */
+  readonly maxOpening?: number;
 }
 
 interface Exchange {
@@ -64,12 +66,14 @@ const patchTypes = {
 export class KubeClient implements Client {
   readonly #connection: Connection;
   readonly #inFlight: InFlight;
+  readonly #opening: InFlight;
   readonly #options: KubeClientOptions;
 
   constructor(options: KubeClientOptions) {
     this.#options = options;
     this.#connection = new Connection(options.access, options.clock, options.logger);
     this.#inFlight = new InFlight(options.maxInFlight ?? 150);
+    this.#opening = new InFlight(options.maxOpening ?? 16);
   }
 
   get<T>(path: string, options?: RequestOptions): Promise<Answer<T>> {
@@ -118,10 +122,10 @@ export class KubeClient implements Client {
     const stream = new WatchStream(options);
     let opened = false;
     try {
-      deadline.limit(openTimeoutMs, 'the watch was not accepted');
-      const response = await this.#send(
-        { verb: 'watch', method: 'GET', path: withQuery(path, { ...query, watch: 'true' }) },
+      const response = await this.#open(
+        withQuery(path, { ...query, watch: 'true' }),
         { deadline, accept: options.accept },
+        openTimeoutMs,
       );
       if (response.statusCode !== 200) {
         const refusal = refusalOf(headOf(response), await response.body.text());
@@ -156,6 +160,18 @@ export class KubeClient implements Client {
   /** Ends every connection. What runs is answered with `network`. */
   close(): Promise<void> {
     return this.#connection.close();
+  }
+
+  /** Few at once: each takes a connection of its own, and hundreds of handshakes together hold up everything else. */
+  async #open(path: string, sending: Sending, timeoutMs: number): Promise<Dispatcher.ResponseData> {
+    const { deadline } = sending;
+    await this.#opening.enter(deadline.signal);
+    try {
+      deadline.limit(timeoutMs, 'the watch was not accepted');
+      return await this.#send({ verb: 'watch', method: 'GET', path }, sending);
+    } finally {
+      this.#opening.leave();
+    }
   }
 
   async #request<T>(exchange: Exchange, options: RequestOptions = {}): Promise<Answer<T>> {

@@ -25,7 +25,7 @@ afterEach(async () => {
 
 function connect(
   access: KubeAccess = server.access(),
-  options: Partial<Pick<KubeClientOptions, 'clock' | 'maxInFlight' | 'onDate'>> = {},
+  options: Partial<Pick<KubeClientOptions, 'clock' | 'maxInFlight' | 'maxOpening' | 'onDate'>> = {},
 ) {
   const client = new KubeClient({
     access,
@@ -590,4 +590,41 @@ describe('watches', () => {
     controller.abort();
     await Promise.all(watches);
   }, 20_000);
+
+  test('are asked for a few at a time; the time that others take is not theirs', async () => {
+    const asked = new Map<string, ServerResponse>();
+    let changed = Promise.withResolvers<void>();
+    server.handler = ({ path }, response) => {
+      asked.set(path, response);
+      changed.resolve();
+      changed = Promise.withResolvers();
+    };
+    const untilAsked = async (path: string): Promise<ServerResponse> => {
+      const response = asked.get(path);
+      if (response !== undefined) return response;
+      await changed.promise;
+      return untilAsked(path);
+    };
+    const client = connect(undefined, { maxOpening: 2 });
+    const controller = new AbortController();
+    const watch = (path: string, signal?: AbortSignal): Promise<unknown> =>
+      client
+        .watch(
+          path,
+          {},
+          { onEvent: () => {}, openTimeoutMs: 500, ...(signal === undefined ? {} : { signal }) },
+        )
+        .catch((error: unknown) => error);
+    const silent = [watch('/a'), watch('/b')];
+    await Promise.all([untilAsked('/a'), untilAsked('/b')]);
+    const [givenUp, patient, next] = [watch('/given-up', controller.signal), watch('/c'), watch('/d')];
+    controller.abort(new Error('not needed'));
+    expect(await givenUp).toEqual(new Error('not needed'));
+    expect([...asked.keys()]).toEqual(['/a', '/b']);
+    expect(await Promise.all(silent)).toMatchObject([{ kind: 'network' }, { kind: 'network' }]);
+    reply(await untilAsked('/c'), 410, {});
+    reply(await untilAsked('/d'), 410, {});
+    expect(await Promise.all([patient, next])).toMatchObject([{ kind: 'expired' }, { kind: 'expired' }]);
+    expect(asked.has('/given-up')).toBe(false);
+  });
 });
