@@ -5,6 +5,7 @@ import { buildBundle, type Bundle } from '../bundle/build.ts';
 import { versionOf } from '../bundle/slim.ts';
 import { repositoryRoot } from '../cluster/lib/paths.ts';
 import { ARCHITECTURES, type Architecture } from './arch.ts';
+import { assembleAllocator } from './allocator.ts';
 import { Buildah } from './buildah.ts';
 import { type DebianPackage, downloadPackages } from './debian.ts';
 import { type NodeBinary, nodeBinary } from './node-binary.ts';
@@ -55,18 +56,28 @@ export async function buildImage(
       const place = join(work, arch);
       const node = await nodeBinary(arch);
       const debian = await downloadPackages(arch, place);
-      await assembleRoot(join(place, 'rootfs'), arch, debian, node);
+      await assembleRoot(join(place, 'rootfs'), arch, debian.base, node);
+      await assembleAllocator(join(place, 'allocator'), debian.allocator);
       log(`${arch}: layers ...`);
-      const base = `localhost/haulout-base:${arch}`;
-      const containerfile = join(repositoryRoot, 'hack', 'image', 'base.Containerfile');
-      await buildah.build({ containerfile, context: place, tag: base, arch, created });
+      const [base, allocator] = [`localhost/haulout-base:${arch}`, `localhost/haulout-allocator:${arch}`];
+      for (const [part, tag] of Object.entries({ base, allocator })) {
+        const containerfile = join(repositoryRoot, 'hack', 'image', `${part}.Containerfile`);
+        await buildah.build({ containerfile, context: place, tag, arch, created });
+      }
       const tag = `localhost/haulout:${arch}`;
       const own = join(repositoryRoot, 'Containerfile');
-      const args = { BASE: base, VERSION: version };
+      const args = { BASE: base, ALLOCATOR: allocator, VERSION: version };
       await buildah.build({ containerfile: own, context: repositoryRoot, tag, arch, created, args });
       images.push(tag);
       const sbom = join(dist, `haulout-image-${arch}.spdx.json`);
-      writeImageSbom(sbom, { version, arch, bundle, node, debian, created });
+      writeImageSbom(sbom, {
+        version,
+        arch,
+        bundle,
+        node,
+        debian: [...debian.base, debian.allocator],
+        created,
+      });
       sboms.push(sbom);
     }
     const some = architectures.length < ARCHITECTURES.length ? `-${architectures.join('-')}` : '';

@@ -1,12 +1,24 @@
 /** The few Debian packages that Node.js needs, of the release that this machine runs, for any architecture. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Architecture } from './arch.ts';
 import { run } from './run.ts';
 
 /** No shell, no package manager; gcc-12-base only holds the copyright of the two libraries of gcc. */
 const PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6', 'ca-certificates', 'tzdata'];
+/** What Containerfile preloads. */
+const ALLOCATOR = 'libjemalloc2';
 
 export interface DebianPackage {
   readonly name: string;
@@ -18,11 +30,16 @@ export interface DebianPackage {
   readonly control: string;
 }
 
+export interface DebianPackages {
+  readonly base: readonly DebianPackage[];
+  readonly allocator: DebianPackage;
+}
+
 /**
  * Downloads them with apt, which checks signatures, in a state of its own: nothing of the machine's is changed, and the
  * machine's own architecture does not matter.
  */
-export async function downloadPackages(arch: Architecture, directory: string): Promise<DebianPackage[]> {
+export async function downloadPackages(arch: Architecture, directory: string): Promise<DebianPackages> {
   const debs = join(directory, 'debs');
   mkdirSync(debs, { recursive: true });
   const options = ownApt(join(directory, 'apt'), [
@@ -31,9 +48,37 @@ export async function downloadPackages(arch: Architecture, directory: string): P
     'Dir::State::status=/dev/null',
   ]);
   await run('apt-get', [...options, '-q', 'update']);
-  await run('apt-get', [...options, '-q', 'download', ...PACKAGES, await gccBase(options)], { cwd: debs });
+  await run('apt-get', [...options, '-q', 'download', ...PACKAGES, ALLOCATOR, await gccBase(options)], {
+    cwd: debs,
+  });
   const files = readdirSync(debs).toSorted();
-  return Promise.all(files.map(async (file) => describe(join(debs, file))));
+  const all = await Promise.all(files.map(async (file) => describe(join(debs, file))));
+  const allocator = all.find(({ name }) => name === ALLOCATOR);
+  if (allocator === undefined) throw new Error(`apt downloaded no ${ALLOCATOR}`);
+  return { base: all.filter((one) => one !== allocator), allocator };
+}
+
+/**
+ * The file that matches `pattern` in the machine's own version of a package, put to `target`. Nothing is installed, and
+ * what is there already is taken.
+ */
+export async function downloadLibrary(name: string, pattern: string, target: string): Promise<void> {
+  if (existsSync(target)) return;
+  mkdirSync(dirname(target), { recursive: true });
+  const work = mkdtempSync(`${target}-`);
+  try {
+    const options = ownApt(join(work, 'apt'));
+    await run('apt-get', [...options, '-q', 'update']);
+    await run('apt-get', [...options, '-q', 'download', name], { cwd: work });
+    const [deb] = globSync('*.deb', { cwd: work });
+    await run('dpkg-deb', ['--extract', deb ?? '', work], { cwd: work });
+    const [library] = globSync(pattern, { cwd: work });
+    if (library === undefined) throw new Error(`there is no ${pattern} in ${name}`);
+    copyFileSync(join(work, library), `${target}.new`);
+    renameSync(`${target}.new`, target);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
 }
 
 /** Options for apt: its own lists and cache in that directory, instead of the machine's. */

@@ -9,7 +9,8 @@ type Collect = (options: {
   readonly flavor: 'last-resort';
 }) => Promise<void>;
 
-const restMs = 10_000;
+// Connections that nothing uses any more end after 30 s (kube/connection.ts), and their buffers are part of it.
+const restMs = 40_000;
 
 /**
  * Gives memory back when a large piece of work is over. V8 collects as memory is asked for: a process that has nothing
@@ -28,7 +29,7 @@ export class SpareMemory {
   /** Nothing is given back for now: work begins, or the process ends. */
   readonly keep = (): void => this.#cancel();
 
-  /** Work is over. Unless more of it begins within ten seconds, what it needed is given back, in some 50 ms. */
+  /** Work is over. Unless more of it begins within 40 s, what it needed is given back, in some 50 ms. */
   readonly giveBackSoon = (): void => {
     this.#cancel();
     this.#cancel = this.#clock.after(restMs, () => {

@@ -1,14 +1,12 @@
 /** A wall clock of its own for a process, which can be set while it runs: Debian's libfaketime, preloaded. */
-import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
 import { errorMessage } from '../../../hack/cluster/lib/untyped.ts';
-import { ownApt } from '../../../hack/image/debian.ts';
-import { run } from '../../../hack/image/run.ts';
+import { downloadLibrary } from '../../../hack/image/debian.ts';
 import { NotHere } from './not-here.ts';
 
-const CACHE = join(repositoryRoot, '.cache');
-const LIBRARY = join(CACHE, 'libfaketime.so');
+const LIBRARY = join(repositoryRoot, '.cache', 'libfaketime.so');
 
 export class WallClock {
   /** For the process. Its monotonic clock stays as it is. */
@@ -17,12 +15,10 @@ export class WallClock {
 
   /** Gets the library where it is missing, without installing anything. Throws NotHere where that cannot be. */
   static async create(dir: string): Promise<WallClock> {
-    if (!existsSync(LIBRARY)) {
-      try {
-        await download();
-      } catch (error) {
-        throw new NotHere(`Debian's libfaketime is not to be had: ${errorMessage(error)}`);
-      }
+    try {
+      await downloadLibrary('libfaketime', 'usr/lib/**/libfaketimeMT.so.1', LIBRARY);
+    } catch (error) {
+      throw new NotHere(`Debian's libfaketime is not to be had: ${errorMessage(error)}`);
     }
     return new WallClock(join(dir, 'wall-clock'));
   }
@@ -43,21 +39,5 @@ export class WallClock {
     // In one step: the library reads it again at each look at the clock.
     writeFileSync(`${this.#file}.new`, `${seconds < 0 ? '' : '+'}${seconds}\n`);
     renameSync(`${this.#file}.new`, this.#file);
-  }
-}
-
-async function download(): Promise<void> {
-  mkdirSync(CACHE, { recursive: true });
-  const work = mkdtempSync(join(CACHE, 'libfaketime-'));
-  try {
-    const options = ownApt(join(work, 'apt'));
-    await run('apt-get', [...options, '-q', 'update']);
-    await run('apt-get', [...options, '-q', 'download', 'libfaketime'], { cwd: work });
-    const [deb] = globSync('*.deb', { cwd: work });
-    await run('dpkg-deb', ['--extract', deb ?? '', work], { cwd: work });
-    const [library] = globSync('usr/lib/**/libfaketimeMT.so.1', { cwd: work });
-    renameSync(join(work, library ?? ''), LIBRARY);
-  } finally {
-    rmSync(work, { recursive: true, force: true });
   }
 }

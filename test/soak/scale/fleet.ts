@@ -14,7 +14,7 @@ import type { OperatorProcess } from '../../e2e/support/operator-process.ts';
 import { said, summary } from '../../e2e/support/status.ts';
 import type { TestBed } from '../../e2e/support/test-bed.ts';
 import { createAll, forAll } from './bulk.ts';
-import { imageCommand } from './image-command.ts';
+import { imageAllocator, imageCommand } from './image-command.ts';
 import { fleetNode } from './manifests.ts';
 import { OperatorTraffic } from './traffic.ts';
 
@@ -39,6 +39,7 @@ export class Fleet {
   /** What operators have asked since this fleet was opened. */
   readonly traffic: OperatorTraffic;
   readonly #bundle: string;
+  readonly #allocator: string;
   readonly #ended = new AbortController();
   readonly #maintenances = new Map<string, NodeMaintenance>();
   readonly #drained = new Set<string>();
@@ -47,12 +48,13 @@ export class Fleet {
 
   static async open(bed: TestBed): Promise<Fleet> {
     const { file } = await buildBundle(join(bed.cluster.dir, 'bundle'));
-    return new Fleet(bed, file);
+    return new Fleet(bed, file, await imageAllocator());
   }
 
-  private constructor(bed: TestBed, bundle: string) {
+  private constructor(bed: TestBed, bundle: string, allocator: string) {
     this.bed = bed;
     this.#bundle = bundle;
+    this.#allocator = allocator;
     this.traffic = new OperatorTraffic(bed.cluster.auditLog);
     this.client = new KubeClient(bed.files.kubeconfig, 'haulout-test-fleet');
     const followed = {
@@ -85,7 +87,7 @@ export class Fleet {
     await this.#operator?.stop();
     const started = Date.now();
     this.#operator = await this.bed.startOperator({
-      ...imageCommand(this.#bundle, ...nodeFlags),
+      ...imageCommand(this.#bundle, this.#allocator, ...nodeFlags),
       flags: ['--log-level=info', ...flags],
       readyMs: START_MS,
     });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { downloadLibrary } from '../../../hack/image/debian.ts';
 
 /**
  * What Node.js gives its old objects where the pod has the chart's limit of memory, of 512 MB. Without a limit, and with as
@@ -15,8 +16,15 @@ export interface ImageCommand {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** This Node.js with the flags and variables that the image gives its own, and the bundle at `file`. */
-export function imageCommand(file: string, ...more: readonly string[]): ImageCommand {
+/** The library that the image preloads, from this machine's Debian. */
+export async function imageAllocator(): Promise<string> {
+  const library = join(repositoryRoot, '.cache', 'libjemalloc.so');
+  await downloadLibrary('libjemalloc2', 'usr/lib/**/libjemalloc.so.2', library);
+  return library;
+}
+
+/** This Node.js with the flags and variables that the image gives its own, the bundle at `file`, and that allocator. */
+export function imageCommand(file: string, allocator: string, ...more: readonly string[]): ImageCommand {
   const text = readFileSync(join(repositoryRoot, 'Containerfile'), 'utf8');
   const entrypoint = /^ENTRYPOINT (\[.*\])$/m.exec(text)?.[1];
   const variables = /^ENV (.*)$/m.exec(text)?.[1];
@@ -25,6 +33,9 @@ export function imageCommand(file: string, ...more: readonly string[]): ImageCom
   const [, ...words] = as<string[]>(JSON.parse(entrypoint));
   return {
     program: [process.execPath, CHART_HEAP, ...words.slice(0, -1), ...more, file],
-    environment: Object.fromEntries(variables.split(' ').map((one) => one.split('=', 2))),
+    environment: {
+      ...Object.fromEntries(variables.split(' ').map((one) => one.split('=', 2))),
+      LD_PRELOAD: allocator,
+    },
   };
 }

@@ -120,7 +120,7 @@ test('forms are found by their names and by the names of their groups', () => {
 });
 
 test('the operator is started as its image starts it', () => {
-  expect(imageCommand('/tmp/haulout.mjs', '--inspect')).toEqual({
+  expect(imageCommand('/tmp/haulout.mjs', '/tmp/libjemalloc.so', '--inspect')).toEqual({
     program: [
       process.execPath,
       '--max-old-space-size=256',
@@ -130,8 +130,8 @@ test('the operator is started as its image starts it', () => {
     ],
     environment: {
       NODE_ENV: 'production',
-      MALLOC_MMAP_THRESHOLD_: '32768',
-      MALLOC_TRIM_THRESHOLD_: '131072',
+      LD_PRELOAD: '/tmp/libjemalloc.so',
+      MALLOC_CONF: 'narenas:1,tcache:false,dirty_decay_ms:1000,muzzy_decay_ms:0',
     },
   });
 });
