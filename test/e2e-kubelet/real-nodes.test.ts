@@ -13,7 +13,8 @@ import { Helm } from '../e2e/support/helm.ts';
 import { OPERATOR_NAMESPACE } from '../e2e/support/install.ts';
 import { isReady, said } from '../e2e/support/status.ts';
 import { ended, keepWhenStopped, letGo } from './support/ended-pods.ts';
-import { idleFigures } from './support/idle.ts';
+import { mappedFiles } from './support/figures.ts';
+import { idleFigures, pidOf } from './support/idle.ts';
 import { REAL_NODES, type RealTestBed, realTestBed } from './support/real-test-bed.ts';
 import { Evidence } from './support/workload.ts';
 
@@ -57,6 +58,11 @@ test('it starts quickly, and costs little while there is nothing to do', async (
   print(fillFile('README.md', 'idle', idleLines(machine, leader, standby)));
   const goals = [leader, standby].flatMap(idleGoals);
   expect(goals.filter((goal) => !isMet(goal)).map(describeMiss)).toEqual([]);
+});
+
+test('the image has its own allocator', async () => {
+  const real = here();
+  expect(mappedFiles(pidOf(real, await leaderPod(real)))).toContain('/usr/lib/libjemalloc.so.2');
 });
 
 test('it drains a fake node from there', async () => {

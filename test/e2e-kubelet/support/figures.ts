@@ -36,6 +36,12 @@ export function commandOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
 }
 
+/** The libraries and programs that are in its memory, by their paths. */
+export function mappedFiles(pid: number): string[] {
+  const lines = readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n');
+  return [...new Set(lines.map((line) => line.slice(73)).filter((path) => path.startsWith('/')))];
+}
+
 /** After the name of the command, which may hold spaces. */
 function statOf(pid: number): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

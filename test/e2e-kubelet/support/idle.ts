@@ -34,7 +34,7 @@ export async function idleFigures(real: RealTestBed, pod: Pod): Promise<IdleFigu
   };
 }
 
-function pidOf(real: RealTestBed, pod: Pod): number {
+export function pidOf(real: RealTestBed, pod: Pod): number {
   const pids = real.node(pod.spec.nodeName).pidsOfPod(pod.metadata.uid ?? '');
   const pid = pids.find((one) => commandOf(one).includes('/app/haulout.mjs'));
   if (pid === undefined) throw new Error(`${pod.metadata.name} has no process`);
