@@ -39,15 +39,24 @@ interface Played extends SoakResult {
   readonly seconds: number;
 }
 
+/** The others go on, unless all are to end. */
+function failed(message: string): SoakResult {
+  if (signal.aborted) throw new Error(message);
+  return { summary: 'did not come to an end.', goals: [], violations: [message] };
+}
+
 async function play(form: SoakForm, seed: number, count: number | undefined): Promise<Played> {
   say(`${form.name}: ${form.title} (--seed ${seed})`);
   const started = performance.now();
-  const result = await form.run({ seed, count, signal, log: (line) => say(`  ${line}`) });
+  const result = await form
+    .run({ seed, count, signal, log: (line) => say(`  ${line}`) })
+    .catch((error: unknown) => failed(errorMessage(error)));
   const seconds = Math.round((performance.now() - started) / 1000);
   say(`${form.name}: ${result.summary} In ${seconds} s.`);
   for (const violation of result.violations) say(`  broken: ${violation}`);
   for (const goal of result.goals.filter((one) => !isMet(one))) say(`  missed: ${describeMiss(goal)}`);
-  if (values.fill) for (const line of form.fill?.(result) ?? []) say(`  ${line}`);
+  if (values.fill && result.figures !== undefined)
+    for (const line of form.fill?.(result) ?? []) say(`  ${line}`);
   return { name: form.name, seconds, ...result };
 }
 

@@ -1,7 +1,7 @@
 /** Typed reads (and the few writes that kubectl has no word for) over one connection pool. */
 import { type Answer, KubeClient } from '../../../hack/cluster/lib/kube-client.ts';
 import { FAKE_NODE_TAINT } from '../../../hack/cluster/lib/made-for.ts';
-import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { as, errorMessage } from '../../../hack/cluster/lib/untyped.ts';
 import { nodeMaintenancePath } from '../../../src/api/names.ts';
 import type { NodeMaintenance } from '../../../src/api/types.generated.ts';
 import type { Node, Pod, PodDisruptionBudget, VolumeAttachment } from '../../../src/kube/types.ts';
@@ -37,11 +37,15 @@ export class Api {
     body?: unknown,
     contentType?: string,
   ): Promise<Answer> {
-    return this.#client.request(method, path, {
-      ...(body === undefined ? {} : { body }),
-      ...(contentType === undefined ? {} : { contentType }),
-      signal: AbortSignal.timeout(30_000),
-    });
+    try {
+      return await this.#client.request(method, path, {
+        ...(body === undefined ? {} : { body }),
+        ...(contentType === undefined ? {} : { contentType }),
+        signal: AbortSignal.timeout(30_000),
+      });
+    } catch (error) {
+      throw new Error(`${method} ${path}: ${errorMessage(error)}`, { cause: error });
+    }
   }
 
   /** The object, or undefined where there is none. */
