@@ -1,7 +1,9 @@
+import { WaitingLine } from '../runtime/waiting-line.ts';
+
 /** A limit on how many exchanges run at once; the others wait in the order they came. */
 export class InFlight {
   readonly #limit: number;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new WaitingLine();
   #running = 0;
 
   constructor(limit: number) {
@@ -15,28 +17,11 @@ export class InFlight {
       this.#running += 1;
       return;
     }
-    await new Promise<void>((resolve, reject) => {
-      const admit = (): void => {
-        signal.removeEventListener('abort', giveUp);
-        resolve();
-      };
-      const giveUp = (): void => {
-        this.#waiting.delete(admit);
-        reject(signal.reason);
-      };
-      this.#waiting.add(admit);
-      signal.addEventListener('abort', giveUp, { once: true });
-    });
+    await this.#waiting.wait(signal);
   }
 
   leave(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#running -= 1;
-      return;
-    }
     // The place passes on without becoming free in between.
-    this.#waiting.delete(next);
-    next();
+    if (!this.#waiting.admit()) this.#running -= 1;
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { WaitingLine } from './waiting-line.ts';
 
 export interface TokenBucketOptions {
   readonly clock: Clock;
@@ -18,8 +19,7 @@ const rounding = 1e-9;
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #burst: number;
-  // A Set keeps its order and lets a waiter that gave up leave from the middle.
-  readonly #waiters = new Set<() => void>();
+  readonly #waiters = new WaitingLine();
   #ratePerSecond: number;
   #tokens: number;
   #countedMs: number;
@@ -36,7 +36,7 @@ export class TokenBucket {
 
   /** Callers that wait for a token. */
   get waiting(): number {
-    return this.#waiters.size;
+    return this.#waiters.length;
   }
 
   get ratePerSecond(): number {
@@ -44,35 +44,22 @@ export class TokenBucket {
   }
 
   /** Resolves when a token was taken. Rejects with the reason of `signal` when that is aborted first. */
-  take(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      if (this.tryTake()) {
-        resolve();
-        return;
-      }
-      const grant = (): void => {
-        signal.removeEventListener('abort', giveUp);
-        resolve();
-      };
-      const giveUp = (): void => {
-        this.#waiters.delete(grant);
-        if (this.#waiters.size === 0) this.#disarm();
-        reject(signal.reason);
-      };
-      signal.addEventListener('abort', giveUp, { once: true });
-      this.#waiters.add(grant);
-      this.#arm();
-    });
+  async take(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.tryTake()) return;
+    const granted = this.#waiters.wait(signal);
+    this.#arm();
+    try {
+      await granted;
+    } finally {
+      if (this.#waiters.length === 0) this.#disarm();
+    }
   }
 
   /** Takes a token if there is one that nobody waits for. */
   tryTake(): boolean {
     this.#count();
-    if (this.#waiters.size > 0 || this.#tokens < 1 - rounding) return false;
+    if (this.#waiters.length > 0 || this.#tokens < 1 - rounding) return false;
     this.#tokens -= 1;
     return true;
   }
@@ -106,7 +93,7 @@ export class TokenBucket {
   }
 
   #arm(): void {
-    if (this.#cancelTimer !== undefined || this.#waiters.size === 0) return;
+    if (this.#cancelTimer !== undefined || this.#waiters.length === 0) return;
     // Whole milliseconds, upwards: timers cut fractions off and would come too early.
     const pausedMs = Math.max(0, this.#countedMs - this.#clock.monotonic());
     const delayMs = Math.max(1, Math.ceil(pausedMs + ((1 - this.#tokens) / this.#ratePerSecond) * 1000));
@@ -124,12 +111,7 @@ export class TokenBucket {
 
   #grantWaiters(): void {
     this.#count();
-    for (const grant of this.#waiters) {
-      if (this.#tokens < 1 - rounding) return;
-      this.#tokens -= 1;
-      this.#waiters.delete(grant);
-      grant();
-    }
+    while (this.#tokens >= 1 - rounding && this.#waiters.admit()) this.#tokens -= 1;
   }
 }
 
