@@ -494,22 +494,21 @@ describe('watches', () => {
   });
 
   test('stay open while something comes', async () => {
-    const { end, names } = await watched(
-      (response) => {
-        let sent = 0;
-        const timer = setInterval(() => {
-          sent += 1;
-          response.write(event('BOOKMARK', 'b', sent));
-          if (sent === 8) {
-            clearInterval(timer);
-            response.end();
-          }
-        }, 50);
-      },
-      { idleTimeoutMs: 200 },
-    );
-    expect(end).toEqual({ kind: 'ended' });
-    expect(names).toHaveLength(8);
+    const clock = new FakeClock();
+    const opened = nextWatch();
+    let came = Promise.withResolvers<void>();
+    const onEvent = (): void => came.resolve();
+    const client = connect(undefined, { clock });
+    const end = client.watch('/api/v1/pods', {}, { onEvent, idleTimeoutMs: 200 });
+    const response = await opened;
+    for (let sent = 1; sent <= 8; sent += 1) {
+      came = Promise.withResolvers();
+      response.write(event('BOOKMARK', 'b', sent));
+      await came.promise;
+      await clock.advance(150);
+    }
+    response.end();
+    expect(await end).toEqual({ kind: 'ended' });
   });
 
   test('that are refused say why, that are not answered end in time', async () => {
