@@ -11,6 +11,7 @@ import { type NodeSnapshot, snapshotOf } from '../../e2e/support/node-snapshot.t
 import type { OperatorProcess } from '../../e2e/support/operator-process.ts';
 import { SeededRandom } from '../../e2e/support/random.ts';
 import type { TestBed } from '../../e2e/support/test-bed.ts';
+import { forAll } from '../bulk.ts';
 import { auditProblems, conditionProblems, logProblems, metricsProblems, refusalProblem } from './checks.ts';
 import { type FuzzedObject, ObjectMaker } from './objects.ts';
 import type { StoredSpec } from './oracle.ts';
@@ -24,8 +25,6 @@ export interface Round {
   readonly violations: readonly string[];
 }
 
-/** Requests at once, as many clients would send them. */
-const AT_ONCE = 16;
 const WAIT = { timeoutMs: 240_000 } as const;
 
 export class Campaign {
@@ -66,15 +65,15 @@ export class Campaign {
     this.#violations = [];
     await this.#population.fill();
     const objects = Array.from({ length: count }, (_, index) => maker.make(`fuzz-${seed}-${index}`));
-    const names = (await inParallel(objects, async (object) => this.#create(object))).filter(
+    const names = (await forAll(objects, async (object) => this.#create(object))).filter(
       (name) => name !== undefined,
     );
     await this.#allClear(names.length);
     const edits = names.filter(() => random.between(1, 10) === 1);
     const changes = edits.map((name) => ({ name, object: maker.make(name, this.#nodeOf(name)) }));
-    await inParallel(changes, async ({ name, object }) => this.#edit(name, object));
+    await forAll(changes, async ({ name, object }) => this.#edit(name, object));
     await this.#allClear(names.length);
-    await inParallel(names, async (name) => this.#bed.api.remove(nodeMaintenancePath(name)));
+    await forAll(names, async (name) => this.#bed.api.remove(nodeMaintenancePath(name)));
     await this.#bed.eventually('all are gone', async () => (await this.#maintenances()).length === 0, WAIT);
     await this.#bed.eventually(
       'all nodes are as before',
@@ -178,15 +177,4 @@ const unclear = (all: readonly NodeMaintenance[]): string[] =>
 async function snapshots(bed: TestBed): Promise<ReadonlyMap<string, NodeSnapshot>> {
   const nodes = await bed.api.list<Node>('/api/v1/nodes');
   return new Map(nodes.map((node) => [node.metadata.name, snapshotOf(node)]));
-}
-
-async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const left = [...items.entries()];
-  const worker = async (): Promise<void> => {
-    for (let next = left.shift(); next !== undefined; next = left.shift())
-      results[next[0]] = await work(next[1]);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return results;
 }

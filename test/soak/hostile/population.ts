@@ -10,6 +10,7 @@ import {
   type PodOptions,
 } from '../../e2e/support/builders.ts';
 import type { TestBed } from '../../e2e/support/test-bed.ts';
+import { forAll } from '../bulk.ts';
 import type { SeenPod } from './oracle.ts';
 
 export const labelKeys = ['app', 'tier', 'constructor', 'example.com/x', 'a.b/c_d', 'toString'] as const;
@@ -97,8 +98,7 @@ export class Population {
         const pods = await this.#bed.api.pods(this.namespace);
         const there = new Set(pods.map(({ metadata }) => metadata.name));
         const missing = this.#wanted().filter(({ metadata }) => !there.has(metadata.name));
-        for (const pod of missing)
-          await this.#bed.api.create(`/api/v1/namespaces/${this.namespace}/pods`, pod);
+        await forAll(missing, async (pod) => this.#bed.api.create(this.#collection, pod));
         const rest = pods.filter(
           ({ metadata, status }) => metadata.deletionTimestamp !== undefined || status?.phase !== 'Running',
         );
@@ -124,6 +124,10 @@ export class Population {
     );
   }
 
+  get #collection(): string {
+    return `/api/v1/namespaces/${this.namespace}/pods`;
+  }
+
   async #mirrorPods(): Promise<void> {
     for (const name of this.nodes) {
       const node = await this.#bed.api.get<Node>(`/api/v1/nodes/${name}`);
@@ -134,7 +138,7 @@ export class Population {
         spec: { nodeName: name },
       });
       await this.#bed.api.create(
-        `/api/v1/namespaces/${this.namespace}/pods`,
+        this.#collection,
         ownedBy({ apiVersion: 'v1', kind: 'Node', metadata: node.metadata }, pod),
       );
     }

@@ -1,5 +1,5 @@
 /** Tens of thousands of budgets, thousands of them in one namespace. */
-import { createAll, forAll } from './bulk.ts';
+import { createAll, forAll } from '../bulk.ts';
 import { type Cost, idleCost, observed } from './cost.ts';
 import type { Fleet } from './fleet.ts';
 import { boundPod, fleetBudget, numbered } from './manifests.ts';

@@ -1,6 +1,6 @@
 /** Drains and restores without end: what a process keeps of each of them is what it will run out of memory by. */
 import { deployment } from '../../e2e/support/builders.ts';
-import { createAll } from './bulk.ts';
+import { createAll } from '../bulk.ts';
 import { Heap, INSPECTED } from './heap.ts';
 import { numbered } from './manifests.ts';
 import { ALL, FAST, PATIENCE_MS, type Play } from './play.ts';

@@ -1,6 +1,6 @@
 /** Many nodes at once, with pods that controllers make again elsewhere. */
 import { deployment } from '../../e2e/support/builders.ts';
-import { createAll } from './bulk.ts';
+import { createAll } from '../bulk.ts';
 import { type Cost, idleCost, observed } from './cost.ts';
 import type { Fleet } from './fleet.ts';
 import { numbered } from './manifests.ts';

@@ -13,7 +13,7 @@ import { type Manifest, maintenance } from '../../e2e/support/builders.ts';
 import type { OperatorProcess } from '../../e2e/support/operator-process.ts';
 import { said, summary } from '../../e2e/support/status.ts';
 import type { TestBed } from '../../e2e/support/test-bed.ts';
-import { createAll, forAll } from './bulk.ts';
+import { createAll, forAll } from '../bulk.ts';
 import { imageAllocator, imageCommand } from './image-command.ts';
 import { fleetNode } from './manifests.ts';
 import { OperatorTraffic } from './traffic.ts';

@@ -1,5 +1,5 @@
 /** How cost grows: with nodes, with pods of nodes that are being emptied, with maintenances. */
-import { createAll, forAll } from './bulk.ts';
+import { createAll, forAll } from '../bulk.ts';
 import { type Cost, idleCost, observed } from './cost.ts';
 import { boundPod, numbered } from './manifests.ts';
 import { ALL, describe, PATIENCE_MS, type Play, settle } from './play.ts';
