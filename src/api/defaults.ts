@@ -22,13 +22,20 @@ export type EffectiveSpec = Omit<WithDefaults<NodeMaintenanceSpec, Defaulted<Spe
   drain: EffectiveDrainSpec;
 };
 
+// All that wait for their turn are looked at whenever one of them has it.
+const known = new WeakMap<NodeMaintenanceSpec, EffectiveSpec>();
+
 /**
  * What a spec means. The API server fills in defaults by itself, also when it reads objects that were stored before a
  * default existed; this is for everything that did not come from there, and for a server with an older CRD.
- * @returns a deep copy; the argument is not changed
+ * @returns a deep copy, the same one each time; the argument must not be changed after that
  */
 export function withDefaults(spec: NodeMaintenanceSpec): EffectiveSpec {
+  const before = known.get(spec);
+  if (before !== undefined) return before;
   // The schema, which the types are generated from, guarantees the shape.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return withSchemaDefaults(crdSchema.properties.spec, spec) as EffectiveSpec;
+  const effective = withSchemaDefaults(crdSchema.properties.spec, spec) as EffectiveSpec;
+  known.set(spec, effective);
+  return effective;
 }
