@@ -1,12 +1,13 @@
 interface Waiting {
-  readonly signal: AbortSignal;
+  readonly group: Group;
   readonly admit: () => void;
   readonly giveUp: () => void;
 }
 
 interface Group {
   readonly members: Set<Waiting>;
-  readonly onAbort: () => void;
+  /** Forgets the group, of which nobody waits any more. */
+  readonly leave: () => void;
 }
 
 /**
@@ -26,9 +27,10 @@ export class WaitingLine {
   async wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const one = { signal, admit: resolve, giveUp: () => reject(signal.reason) };
+      const group = this.#groupOf(signal);
+      const one = { group, admit: resolve, giveUp: () => reject(signal.reason) };
       this.#line.add(one);
-      this.#groupOf(signal).members.add(one);
+      group.members.add(one);
     });
   }
 
@@ -36,15 +38,11 @@ export class WaitingLine {
   admit(): boolean {
     const [first] = this.#line;
     if (first === undefined) return false;
-    const { signal, admit } = first;
+    const { members, leave } = first.group;
     this.#line.delete(first);
-    const group = this.#groupOf(signal);
-    group.members.delete(first);
-    if (group.members.size === 0) {
-      signal.removeEventListener('abort', group.onAbort);
-      this.#groups.delete(signal);
-    }
-    admit();
+    members.delete(first);
+    if (members.size === 0) leave();
+    first.admit();
     return true;
   }
 
@@ -60,7 +58,11 @@ export class WaitingLine {
       }
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    const group = { members, onAbort };
+    const leave = (): void => {
+      signal.removeEventListener('abort', onAbort);
+      this.#groups.delete(signal);
+    };
+    const group = { members, leave };
     this.#groups.set(signal, group);
     return group;
   }
