@@ -48,9 +48,8 @@ export async function downloadPackages(arch: Architecture, directory: string): P
     'Dir::State::status=/dev/null',
   ]);
   await run('apt-get', [...options, '-q', 'update']);
-  await run('apt-get', [...options, '-q', 'download', ...PACKAGES, ALLOCATOR, await gccBase(options)], {
-    cwd: debs,
-  });
+  const names = [...PACKAGES, ALLOCATOR, await gccBase(options)];
+  await run('apt-get', [...options, '-q', 'download', ...names], { cwd: debs });
   const files = readdirSync(debs).toSorted();
   const all = await Promise.all(files.map(async (file) => describe(join(debs, file))));
   const allocator = all.find(({ name }) => name === ALLOCATOR);
@@ -72,13 +71,19 @@ export async function downloadLibrary(name: string, pattern: string, target: str
     await run('apt-get', [...options, '-q', 'download', name], { cwd: work });
     const [deb] = globSync('*.deb', { cwd: work });
     await run('dpkg-deb', ['--extract', deb ?? '', work], { cwd: work });
-    const [library] = globSync(pattern, { cwd: work });
-    if (library === undefined) throw new Error(`there is no ${pattern} in ${name}`);
-    copyFileSync(join(work, library), `${target}.new`);
+    copyFound(work, pattern, `${target}.new`);
     renameSync(`${target}.new`, target);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** The file of an extracted package that matches `pattern`, whatever the architecture. */
+export function copyFound(extracted: string, pattern: string, target: string): void {
+  const [found] = globSync(pattern, { cwd: extracted });
+  if (found === undefined) throw new Error(`the package has no ${pattern}`);
+  mkdirSync(dirname(target), { recursive: true });
+  copyFileSync(join(extracted, found), target);
 }
 
 /** Options for apt: its own lists and cache in that directory, instead of the machine's. */

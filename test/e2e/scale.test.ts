@@ -20,17 +20,18 @@ const bed = ownTestBed(import.meta.filename, {
   heartbeats: FLEET_HEARTBEATS,
   nodeMonitorGraceSeconds: FLEET_GRACE_SECONDS,
 });
-let fleet: Fleet;
+let fleet: Fleet | undefined;
 let play: Play;
 
 const log = (line: string): void => void process.stdout.write(`scale: ${line}\n`);
 
 beforeAll(async () => {
-  fleet = await Fleet.open(bed);
+  const opened = await Fleet.open(bed);
+  fleet = opened;
   const { signal } = new AbortController();
-  play = { fleet, signal, idleSeconds: 3, settleSeconds: 2, log };
+  play = { fleet: opened, signal, idleSeconds: 3, settleSeconds: 2, log };
 }, 120_000);
-afterAll(async () => fleet.close());
+afterAll(async () => fleet?.close());
 
 /** For a machine that is busy with other tests. */
 const LIMIT_MS = 300_000;

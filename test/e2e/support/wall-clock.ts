@@ -1,12 +1,7 @@
 /** A wall clock of its own for a process, which can be set while it runs: Debian's libfaketime, preloaded. */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
-import { errorMessage } from '../../../hack/cluster/lib/untyped.ts';
-import { downloadLibrary } from '../../../hack/image/debian.ts';
-import { NotHere } from './not-here.ts';
-
-const LIBRARY = join(repositoryRoot, '.cache', 'libfaketime.so');
+import { debianLibrary } from './debian-library.ts';
 
 export class WallClock {
   /** For the process. Its monotonic clock stays as it is. */
@@ -15,19 +10,15 @@ export class WallClock {
 
   /** Gets the library where it is missing, without installing anything. Throws NotHere where that cannot be. */
   static async create(dir: string): Promise<WallClock> {
-    try {
-      await downloadLibrary('libfaketime', 'usr/lib/**/libfaketimeMT.so.1', LIBRARY);
-    } catch (error) {
-      throw new NotHere(`Debian's libfaketime is not to be had: ${errorMessage(error)}`);
-    }
-    return new WallClock(join(dir, 'wall-clock'));
+    const library = await debianLibrary('libfaketime', 'usr/lib/**/libfaketimeMT.so.1');
+    return new WallClock(library, join(dir, 'wall-clock'));
   }
 
-  private constructor(file: string) {
+  private constructor(library: string, file: string) {
     this.#file = file;
     this.set(0);
     this.environment = {
-      LD_PRELOAD: LIBRARY,
+      LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: file,
       FAKETIME_NO_CACHE: '1',
       FAKETIME_DONT_FAKE_MONOTONIC: '1',

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from '../../../hack/cluster/lib/paths.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
-import { downloadLibrary } from '../../../hack/image/debian.ts';
+import { debianLibrary } from '../../e2e/support/debian-library.ts';
 
 /**
  * What Node.js gives its old objects where the pod has the chart's limit of memory, of 512 MB. Without a limit, and with as
@@ -16,11 +16,9 @@ export interface ImageCommand {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** The library that the image preloads, from this machine's Debian. */
+/** The library that the image preloads. Throws NotHere where that cannot be had. */
 export async function imageAllocator(): Promise<string> {
-  const library = join(repositoryRoot, '.cache', 'libjemalloc.so');
-  await downloadLibrary('libjemalloc2', 'usr/lib/**/libjemalloc.so.2', library);
-  return library;
+  return debianLibrary('libjemalloc2', 'usr/lib/**/libjemalloc.so.2');
 }
 
 /** This Node.js with the flags and variables that the image gives its own, the bundle at `file`, and that allocator. */
