@@ -592,9 +592,12 @@ describe('watches', () => {
 
   test('are asked for a few at a time; the time that others take is not theirs', async () => {
     const asked = new Map<string, ServerResponse>();
+    const endedBefore = new Map<string, number>();
+    let ended = 0;
     let changed = Promise.withResolvers<void>();
     server.handler = ({ path }, response) => {
       asked.set(path, response);
+      endedBefore.set(path, ended);
       changed.resolve();
       changed = Promise.withResolvers();
     };
@@ -614,7 +617,7 @@ describe('watches', () => {
           { onEvent: () => {}, openTimeoutMs: 500, ...(signal === undefined ? {} : { signal }) },
         )
         .catch((error: unknown) => error);
-    const silent = [watch('/a'), watch('/b')];
+    const silent = ['/a', '/b'].map(async (path) => watch(path).finally(() => (ended += 1)));
     await Promise.all([untilAsked('/a'), untilAsked('/b')]);
     const [givenUp, patient, next] = [watch('/given-up', controller.signal), watch('/c'), watch('/d')];
     controller.abort(new Error('not needed'));
@@ -625,5 +628,7 @@ describe('watches', () => {
     reply(await untilAsked('/d'), 410, {});
     expect(await Promise.all([patient, next])).toMatchObject([{ kind: 'expired' }, { kind: 'expired' }]);
     expect(asked.has('/given-up')).toBe(false);
+    expect(endedBefore.get('/c')).toBeGreaterThanOrEqual(1);
+    expect(endedBefore.get('/d')).toBe(2);
   });
 });
