@@ -1,4 +1,5 @@
 import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
+import { timestamp } from '../runtime/timestamp.ts';
 import { isFinished, isReady } from './filters.ts';
 
 /** What the API server will ask before it evicts a pod; mirrors its own order of checks. */
@@ -36,11 +37,24 @@ export function budgetKey(budget: PodDisruptionBudget): string {
   return `${budget.metadata.namespace ?? ''}/${budget.metadata.name}`;
 }
 
-/** The sentence that people read; the same facts are in the blocker's `budget`. */
-export function budgetMessage(budget: PodDisruptionBudget): string {
+/** The sentence that people read; the same facts are in the blocker's `budget`. `waiting`: pods that nobody is evicting. */
+export function budgetMessage(budget: PodDisruptionBudget, waiting: readonly Pod[] = []): string {
   const name = budgetKey(budget);
   if (isStale(budget)) return `budget ${name} is being processed by the disruption controller`;
   const { desiredHealthy = 0, currentHealthy = 0 } = budget.status ?? {};
   const pods = desiredHealthy === 1 ? 'pod' : 'pods';
-  return `budget ${name} needs ${desiredHealthy} healthy ${pods} and has ${currentHealthy}`;
+  const counts = `budget ${name} needs ${desiredHealthy} healthy ${pods} and has ${currentHealthy}`;
+  return [counts, ...waiting.flatMap((pod) => spentFor(pod, budget))].join('; ');
+}
+
+/** The disruption controller's DeletionTimeout: so long it waits for the deletion that follows an accepted eviction. */
+const deletionTimeoutMs = 120_000;
+
+/** An eviction that was cut off may have spent its budget and evicted nobody: with all pods Ready nobody would guess why. */
+function spentFor({ metadata }: Pod, { status }: PodDisruptionBudget): string[] {
+  const at = Date.parse(status?.disruptedPods?.[metadata.name] ?? '');
+  if (Number.isNaN(at)) return [];
+  return [
+    `pod ${metadata.name} counts as evicted until ${timestamp(at + deletionTimeoutMs)}, as an eviction of it was cut off`,
+  ];
 }

@@ -133,6 +133,7 @@ class Round {
       this.#refuse(
         queued.filter(({ heldUpBefore }) => heldUpBefore),
         budgets,
+        candidates,
       );
       // Whoever has the lane wakes this node when the answers are there; so does the budget when it shows them.
       const taken = this.#unseen(lane) + this.#claimedByElders(lane);
@@ -142,7 +143,7 @@ class Round {
       this.#claim(key, candidates.length - going.length);
       return;
     }
-    this.#refuse(queued, budgets);
+    this.#refuse(queued, budgets, candidates);
     if (lane.busy === undefined) this.#escalateOrProbe(key, candidates, refusedBefore);
   }
 
@@ -195,8 +196,15 @@ class Round {
     return this.#attempt(candidate)?.at ?? 0;
   }
 
-  #refuse(candidates: readonly Candidate[], budgets: readonly PodDisruptionBudget[]): void {
-    const obstacle = heldByBudgets(budgets);
+  #refuse(
+    candidates: readonly Candidate[],
+    budgets: readonly PodDisruptionBudget[],
+    notUnderway: readonly Candidate[],
+  ): void {
+    const obstacle = heldByBudgets(
+      budgets,
+      notUnderway.map(({ pod }) => pod),
+    );
     for (const candidate of candidates) {
       // A webhook's "no" weighs more than the budget's: the pod is not deleted either. It is said until the next answer.
       const { refusal } = this.#attempt(candidate) ?? {};

@@ -1,5 +1,5 @@
 import type { Refusal } from '../kube/answer.ts';
-import type { PodDisruptionBudget } from '../kube/types.ts';
+import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
 import { budgetKey, budgetMessage } from './budgets.ts';
 
 export type Cause =
@@ -24,14 +24,17 @@ export interface Obstacle {
   readonly advice?: string;
 }
 
-/** `budgets` are those that select the pod. */
-export function heldByBudgets(budgets: readonly PodDisruptionBudget[]): Obstacle {
+/** `budgets` are those that select the pod, `waiting` the pods of the node under them that nobody is evicting. */
+export function heldByBudgets(
+  budgets: readonly PodDisruptionBudget[],
+  waiting: readonly Pod[] = [],
+): Obstacle {
   const [budget, ...others] = budgets;
   if (budget === undefined || others.length > 0) return severalBudgets(budgets.map(budgetKey));
   const { desiredHealthy: needs = 0, currentHealthy: has = 0 } = budget.status ?? {};
   return {
     cause: 'PodDisruptionBudget',
-    message: budgetMessage(budget),
+    message: budgetMessage(budget, waiting),
     budget: { name: budget.metadata.name, needs, has },
   };
 }

@@ -136,6 +136,34 @@ test.concurrent('a held-up pod is named with what its budget needs and has; rela
   }
 });
 
+test.concurrent('a disruption that an eviction spent before it was cut off: the blocker says so, and until when', async () => {
+  const island = await bed.island('spent');
+  const { node, namespace } = island;
+  const [pod] = await bed.place(
+    island,
+    island.deployment('web', { replicas: 2 }),
+    island.budget('web', { maxUnavailable: 1 }),
+  );
+  if (!pod) throw new Error('there is no pod');
+  // What the API server writes before it deletes the pod.
+  const { name } = pod.metadata;
+  const path = `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/web/status`;
+  const at = new Date().toISOString().replace(/\.\d+/, '');
+  const until = new Date(Date.parse(at) + 120_000).toISOString().replace('.000', '');
+  await bed.api.mergePatch(path, { status: { disruptionsAllowed: 0, disruptedPods: { [name]: at } } });
+  await bed.eventually('the disruption controller counts it out', async () => {
+    const { status } = await bed.api.budget(namespace, 'web');
+    return status?.currentHealthy === 1 && status.disruptionsAllowed === 0;
+  });
+  await bed.maintain(node);
+  const blocked = await bed.until(node, 'both are held up', ({ status }) => status?.blockersTotal === 2);
+  const sentence = `budget ${namespace}/web needs 1 healthy pod and has 1; pod ${name} counts as evicted until ${until}, as an eviction of it was cut off`;
+  expect(blocked.status?.blockers?.map(({ message }) => message)).toEqual([sentence, sentence]);
+  await bed.api.mergePatch(path, { status: { disruptedPods: { [name]: null } } });
+  await bed.untilSaid(node, 'Ready', 'True/Drained');
+  expect(bed.audit.accepted(namespace)).toHaveLength(2);
+});
+
 test.concurrent('an unready pod leaves under IfHealthyBudget while enough of the others are healthy', async () => {
   const island = await bed.island('enough');
   const { node, namespace } = island;

@@ -12,6 +12,7 @@ import { type EventuallyOptions, eventually } from './eventually.ts';
 import type { ClusterFiles } from './install.ts';
 import { Island, ISLAND_LABEL, podsExpected } from './island.ts';
 import { Kubectl } from './kubectl.ts';
+import { namespaceState } from './namespace-state.ts';
 import { NotHere } from './not-here.ts';
 import { type NodeSnapshot, snapshotOf } from './node-snapshot.ts';
 import { type OperatorOptions, OperatorProcess, tailOf } from './operator-process.ts';
@@ -250,7 +251,11 @@ export class TestBed {
       this.files.operatorLog === undefined
         ? this.#operators.map((operator) => operator.tail()).join('\n')
         : tailOf(this.files.operatorLog, 20, [this.prefix]);
-    return [...own, 'operator:', log].join('\n');
+    const audit = this.#witness?.audit;
+    const states = [...this.#namespaces].map(async (name) =>
+      namespaceState(this.api, name, audit?.evictions(name) ?? []),
+    );
+    return [...own, ...(await Promise.all(states)), 'operator:', log].join('\n');
   }
 
   /** From here on, plain deletions of pods by the operator are what the test asks for. */

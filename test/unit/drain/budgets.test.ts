@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
 import { budgetGate, budgetMessage, isStale } from '../../../src/drain/budgets.ts';
 import { type BudgetOptions, type PodOptions, budget, pod } from '../../fixtures/objects.ts';
 
@@ -79,5 +80,20 @@ describe('what people read', () => {
     ],
   ])('%s', (_, options, expected) => {
     expect(budgetMessage(budget('web', options))).toBe(expected);
+  });
+
+  test('a pod that is here and counts as evicted, because its eviction was cut off', () => {
+    const spent = budget('web', { needs: 5, healthy: 5, disruptedPods: ['web-1', 'gone'] });
+    const counts = 'budget shop/web needs 5 healthy pods and has 5';
+    expect(budgetMessage(spent, [pod('web-0')])).toBe(counts);
+    // It was counted at 12:00:00, and the disruption controller waits for two minutes.
+    expect(budgetMessage(spent, [pod('web-0'), pod('web-1')])).toBe(
+      `${counts}; pod web-1 counts as evicted until 2026-01-01T12:02:00Z, as an eviction of it was cut off`,
+    );
+    const undated = {
+      ...spent,
+      status: { ...spent.status, disruptedPods: as<Readonly<Record<string, string>>>({ 'web-1': null }) },
+    };
+    expect(budgetMessage(undated, [pod('web-1')])).toBe(counts);
   });
 });

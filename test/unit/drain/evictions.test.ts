@@ -221,6 +221,18 @@ describe('under a closed budget', () => {
     );
   });
 
+  test('it is told which pod the budget counts as evicted although it is here, unless that is underway', () => {
+    const spent = [budget('web', { needs: 2, healthy: 2, disruptedPods: ['b'] })];
+    const memory = new LiveDrainMemory();
+    const sentences = () =>
+      [...decide({ candidates: three, budgets: spent, memory }).obstacles.values()].map(
+        ({ message }) => message,
+      );
+    for (const sentence of sentences()) expect(sentence).toMatch(/has 2; pod b counts as evicted until/);
+    memory.inFlight.add('uid-b');
+    for (const sentence of sentences()) expect(sentence).toMatch(/has 2$/);
+  });
+
   test('nobody asks before the probe is due; then one does, whoever of the nodes is first', () => {
     const memory = new LiveDrainMemory();
     memory.postponeProbe(lane, now, interval);
