@@ -20,6 +20,7 @@ interface Condition {
 
 export interface StateNode {
   readonly metadata: Meta;
+  readonly spec?: { readonly unschedulable?: boolean };
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
@@ -37,7 +38,10 @@ export interface StateBudget {
 
 export interface StateMaintenance {
   readonly metadata: Meta;
-  readonly spec: { readonly nodeName: string };
+  readonly spec: {
+    readonly nodeName: string;
+    readonly drain?: { readonly skipWaitForDeleteTimeoutSeconds?: number };
+  };
   readonly status?: {
     readonly observedGeneration?: number;
     readonly conditions?: readonly Condition[];
@@ -49,18 +53,24 @@ export interface StateMaintenance {
   };
 }
 
+export interface StateAttachment {
+  readonly spec: { readonly nodeName: string };
+}
+
 /** As lists of the API server show it. */
 export interface ClusterState {
   readonly nodes: readonly StateNode[];
   readonly maintenances: readonly StateMaintenance[];
   readonly pods: readonly StatePod[];
   readonly budgets: readonly StateBudget[];
+  readonly attachments: readonly StateAttachment[];
 }
 
 const OURS = 'haulout.dev/';
 const NODE_CONDITIONS = ['MaintenancePlanned', 'MaintenanceInProgress', 'DrainInProgress', 'Drained'];
 /** Reasons of Ready that nobody may be left with. */
 const PASSING = ['Cordoning', 'Updating', 'Restoring'];
+const NOT_THERE = ['NodeNotFound', 'NodeGone'];
 
 /** One sentence for each thing that is lost. `left`: what the operator has put on a node and not taken off. */
 export function lostAtRest(state: ClusterState, left: (node: string) => readonly string[]): string[] {
@@ -86,31 +96,75 @@ function leftOn({ metadata, status = {} }: StateNode, put: readonly string[]): s
 }
 
 function stuck(maintenance: StateMaintenance, state: ClusterState): string[] {
-  const { metadata, status } = maintenance;
+  const { metadata, spec, status } = maintenance;
   const { name, deletionTimestamp, finalizers = [] } = metadata;
   if (deletionTimestamp !== undefined)
     return [`${name} was deleted at ${deletionTimestamp} and is held by ${finalizers.join(', ')}`];
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const ready = said(maintenance, 'Ready');
   if (!ready || status?.observedGeneration !== metadata.generation)
     return [`${name} is forgotten: generation ${metadata.generation}, seen ${status?.observedGeneration}`];
   const reason = ready.reason ?? '';
   if (PASSING.includes(reason)) return [`${name} does not get past ${reason}`];
+  const nodeIsThere = state.nodes.some((node) => node.metadata.name === spec.nodeName);
+  if (NOT_THERE.includes(reason) && nodeIsThere) return [`${name} says ${reason}, and there is the node`];
+  if (reason === 'WaitingForTurn' && isNobodyOut(state))
+    return [`${name} waits for its turn, and nobody has it`];
+  if (said(maintenance, 'Drained')?.status === 'True') return falselyDrained(maintenance, state);
   if (reason === 'Draining' || reason === 'DrainBlocked') return idle(maintenance, state);
   return [];
 }
 
+const said = ({ status }: StateMaintenance, type: string): Condition | undefined =>
+  status?.conditions?.find((one) => one.type === type);
+
+function isNobodyOut({ nodes, maintenances }: ClusterState): boolean {
+  return (
+    maintenances.every((one) => said(one, 'Ready')?.reason === 'WaitingForTurn') &&
+    nodes.every(
+      ({ spec, status }) =>
+        spec?.unschedulable !== true &&
+        status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true,
+    )
+  );
+}
+
+/** Pods that came back again and again are named, and pods that do not stop are not always waited for. */
+function falselyDrained(maintenance: StateMaintenance, { pods }: ClusterState): string[] {
+  const { metadata, spec, status = {} } = maintenance;
+  const named = new Set((status.blockers ?? []).map(({ pod }) => `${pod.namespace}/${pod.name}`));
+  const isPatient = (spec.drain?.skipWaitForDeleteTimeoutSeconds ?? 0) === 0;
+  const there = pods.filter(
+    (pod) =>
+      pod.spec.nodeName === spec.nodeName &&
+      hasToLeave(pod) &&
+      !named.has(keyOf(pod)) &&
+      (isPatient || pod.metadata.deletionTimestamp === undefined),
+  );
+  const unlisted = (status.blockersTotal ?? 0) - named.size;
+  return there.length > unlisted
+    ? [`${metadata.name} says Drained, and there is ${there.map(keyOf).join(', ')}`]
+    : [];
+}
+
 /** A drain that waits for nothing. */
-function idle({ metadata, spec, status = {} }: StateMaintenance, { pods, budgets }: ClusterState): string[] {
+function idle(maintenance: StateMaintenance, state: ClusterState): string[] {
+  const { metadata, spec, status = {} } = maintenance;
+  const { pods, budgets, attachments } = state;
   const leaving = pods.filter((pod) => pod.spec.nodeName === spec.nodeName && hasToLeave(pod));
-  const volumes = status.conditions?.find(({ type }) => type === 'VolumesDetached');
-  if (leaving.length === 0 && volumes?.status === 'True')
+  const isAttached = attachments.some((one) => one.spec.nodeName === spec.nodeName);
+  const waitsForVolumes = said(maintenance, 'VolumesDetached')?.status === 'False' && isAttached;
+  if (leaving.length === 0 && !waitsForVolumes)
     return [`${metadata.name} still drains, and nothing is left to leave`];
   const { blockers = [], blockersTotal = 0 } = status;
   const listed = new Map(blockers.map(({ cause, pod }) => [`${pod.namespace}/${pod.name}`, cause]));
+  const there = new Set(pods.map(keyOf));
   const waiting = leaving.filter((pod) => pod.metadata.deletionTimestamp === undefined);
   const unlisted = waiting.filter((pod) => !listed.has(keyOf(pod)));
   const unexplained = unlisted.length - Math.max(0, blockersTotal - blockers.length);
   return [
+    ...[...listed.keys()]
+      .filter((key) => !there.has(key))
+      .map((key) => `${metadata.name} waits for ${key}, which is gone`),
     ...(unexplained > 0
       ? [
           `${metadata.name} says nothing about ${unexplained} of ${unlisted.map(keyOf).join(', ')}, which stay`,

@@ -1,7 +1,8 @@
 /** Status never says Drained while a pod that has to leave is on the node. */
 import { as } from '../../hack/cluster/lib/untyped.ts';
-import { type AuditEntry, isByOperator, toEviction } from '../e2e/support/audit.ts';
+import { type AuditEntry, isByOperator } from '../e2e/support/audit.ts';
 import { isOk, type PodLife, type PodRegister, receivedAt } from './pod-register.ts';
+import { Returns } from './returns.ts';
 
 interface Claim {
   readonly maintenance: string;
@@ -23,32 +24,37 @@ interface LoggedMaintenance {
 
 /** A pod that arrives at a node that was drained already is known to the operator only when the watch has told it. */
 const ARRIVAL_MS = 1000;
-/** From then on what its controller puts on the node again is not waited for (docs/drain.md). */
-const RETURNS = 3;
 
 export class DrainedRule {
   readonly #pods: PodRegister;
   readonly #exempt: (pod: PodLife) => boolean;
-  readonly #evictions = new Map<string, number>();
+  readonly #returns: Returns;
   #open: Claim[] = [];
 
   /** `exempt`: pods that are never waited for, such as the operator's own. */
   constructor(pods: PodRegister, exempt: (pod: PodLife) => boolean) {
     this.#pods = pods;
     this.#exempt = exempt;
+    this.#returns = new Returns(pods);
   }
 
   see(entry: AuditEntry): void {
     const { objectRef } = entry;
     if (!isOk(entry)) return;
     if (objectRef?.resource === 'nodemaintenances' && isByOperator(entry)) this.#claimed(entry);
-    if (objectRef?.subresource === 'eviction') this.#evicted(entry);
+    this.#returns.see(entry);
   }
 
   /** One sentence for each claim before `until` that was not true. */
   conclude(until: number): string[] {
     const due = this.#open.filter(({ at }) => at < until);
     this.#open = this.#open.filter(({ at }) => at >= until);
+    const broken = this.#judgeAll(due);
+    this.#returns.forget(until);
+    return broken;
+  }
+
+  #judgeAll(due: readonly Claim[]): string[] {
     if (due.length === 0) return [];
     const nodes = new Set<string | undefined>(due.map(({ node }) => node));
     const since = Math.min(...due.map(({ at }) => at));
@@ -64,14 +70,6 @@ export class DrainedRule {
     const seconds = spec?.drain?.skipWaitForDeleteTimeoutSeconds ?? 0;
     const patienceMs = seconds === 0 ? undefined : seconds * 1000;
     this.#open.push({ maintenance, node: spec?.nodeName ?? '', at: receivedAt(entry), patienceMs, entry });
-  }
-
-  #evicted(entry: AuditEntry): void {
-    const eviction = toEviction(entry);
-    const pod = this.#pods.byUid(eviction.uid);
-    if (eviction.dryRun || !pod) return;
-    const key = returnKey(pod);
-    this.#evictions.set(key, (this.#evictions.get(key) ?? 0) + 1);
   }
 
   #judge(claim: Claim, pods: readonly PodLife[]): string[] {
@@ -91,9 +89,7 @@ export class DrainedRule {
       pod.controller?.kind === 'DaemonSet' ||
       this.#exempt(pod) ||
       at - (pod.leavingSince ?? at) >= patienceMs ||
-      (this.#evictions.get(returnKey(pod)) ?? 0) >= RETURNS;
+      this.#returns.isOne(pod, at);
     return wasThere && !stays;
   }
 }
-
-const returnKey = ({ node = '', controller, uid }: PodLife): string => `${node} ${controller?.uid ?? uid}`;

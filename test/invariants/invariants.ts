@@ -16,6 +16,8 @@ import { brokenBy, type RuleScope } from './request-rules.ts';
 const DISORDER_MS = 3000;
 const PODS_KEPT_MS = 300_000;
 
+type PodName = Pick<PodLife, 'namespace' | 'name'>;
+
 interface Rule {
   readonly see: (entry: AuditEntry) => void;
   /** Judges what was answered before `until` (milliseconds since the epoch). */
@@ -24,14 +26,16 @@ interface Rule {
 
 export class Invariants {
   readonly #scope: RuleScope;
+  readonly #isOwnPod: (pod: PodName) => boolean;
   readonly #pods = new PodRegister();
   readonly #nodes = new NodeRegister();
   readonly #rules: readonly Rule[];
   #latest = 0;
 
   /** `isOwnPod`: the operator's own pod may stay on a node that is drained. */
-  constructor(scope: RuleScope, isOwnPod: (pod: PodLife) => boolean) {
+  constructor(scope: RuleScope, isOwnPod: (pod: PodName) => boolean) {
     this.#scope = scope;
+    this.#isOwnPod = isOwnPod;
     this.#rules = [
       this.#nodes,
       new EvictionRule(scope.heldUp),
@@ -64,6 +68,9 @@ export class Invariants {
         ...state,
         nodes: state.nodes.filter(({ metadata }) => ownsNode(metadata.name)),
         maintenances: state.maintenances.filter(({ spec }) => ownsNode(spec.nodeName)),
+        pods: state.pods.filter(
+          ({ metadata: { namespace = '', name } }) => !this.#isOwnPod({ namespace, name }),
+        ),
       },
       (node) => this.#nodes.left(node),
     );

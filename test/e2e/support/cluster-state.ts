@@ -4,11 +4,12 @@ import type { ClusterState } from '../../invariants/at-rest.ts';
 import type { Api } from './api.ts';
 
 export async function clusterState(api: Api): Promise<ClusterState> {
-  const [nodes, maintenances, pods, budgets] = await Promise.all([
+  const [nodes, maintenances, pods, budgets, attachments] = await Promise.all([
     api.list<ClusterState['nodes'][number]>('/api/v1/nodes'),
     api.list<ClusterState['maintenances'][number]>(nodeMaintenancesPath),
     api.list<ClusterState['pods'][number]>('/api/v1/pods'),
     api.list<ClusterState['budgets'][number]>('/apis/policy/v1/poddisruptionbudgets'),
+    api.list<ClusterState['attachments'][number]>('/apis/storage.k8s.io/v1/volumeattachments'),
   ]);
-  return { nodes, maintenances, pods, budgets };
+  return { nodes, maintenances, pods, budgets, attachments };
 }

@@ -305,8 +305,9 @@ export class TestBed {
     this.checkAuditLog();
   }
 
-  /** Ends all maintenances of the file's nodes, and waits until nothing of them is left. */
+  /** Waits until the maintenances of the file's nodes have come to where they can go; ends them, until nothing is left. */
   async endAll(): Promise<void> {
+    await this.checkInvariants();
     const all = await this.api.list<NodeMaintenance>(nodeMaintenancesPath);
     const own = all.filter(({ spec }) => this.#nodes.has(spec.nodeName));
     await Promise.all(own.map(async ({ metadata }) => this.api.remove(nodeMaintenancePath(metadata.name))));

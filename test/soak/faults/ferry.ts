@@ -101,6 +101,7 @@ export class Ferry {
     await bed.untilSaid(name, 'Ready', 'True/Drained', { timeoutMs: PROGRESS_MS });
     const left = (await bed.api.podsOnNode(node)).filter(leaves);
     if (left.length > 0) throw new Error(`${name} is Drained, and there are ${left.length} pods`);
+    await bed.checkInvariants({ timeoutMs: PROGRESS_MS });
     await bed.api.remove(nodeMaintenancePath(name));
     await bed.eventually(
       `${name} is gone`,

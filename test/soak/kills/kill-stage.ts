@@ -108,6 +108,7 @@ export class KillStage {
           this.#operator.log().some(({ message }) => message === 'leading'),
         );
         await this.#comesTo(outcome, island);
+        await this.#bed.checkInvariants({ timeoutMs: SETTLED_MS });
       } catch (error) {
         const told = trips.map(({ moment, write }) => `killed ${moment} ${write}`).join(', then ');
         const where = `${told || 'not yet killed'} (of ${JSON.stringify(kills)})`;

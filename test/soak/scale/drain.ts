@@ -67,6 +67,7 @@ export async function drainMany(play: Play, size: DrainSize): Promise<DrainFigur
   log(
     `${accepted.length} evictions in ${evictingSeconds.toFixed(0)} s, all Ready after ${drain.seconds.toFixed(0)} s; ${describe(ready)}`,
   );
+  await fleet.bed.checkInvariants({ timeoutMs: PATIENCE_MS });
   const started = performance.now();
   await fleet.endMaintenances(targets, PATIENCE_MS);
   const restoreSeconds = (performance.now() - started) / 1000;

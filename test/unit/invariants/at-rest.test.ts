@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
 import { type ClusterState, lostAtRest, type StateMaintenance } from '../../invariants/at-rest.ts';
 
 const conditions = (reason: string) => [{ type: 'Ready', status: 'False', reason }];
@@ -12,7 +13,7 @@ function maintenance(changes: Partial<StateMaintenance>, metadata: object = {}):
 }
 
 function lost(one: StateMaintenance, others: Partial<ClusterState> = {}): string[] {
-  const state = { nodes: [], pods: [], budgets: [], maintenances: [one], ...others };
+  const state = { nodes: [], pods: [], budgets: [], attachments: [], maintenances: [one], ...others };
   return lostAtRest(state, () => []);
 }
 
@@ -22,6 +23,11 @@ const daemonPod = {
   ...pod,
   metadata: { ...pod.metadata, ownerReferences: [{ kind: 'DaemonSet', controller: true }] },
 };
+const leaving = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: 'now' } };
+const node = (name: string) => ({
+  metadata: { name },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+});
 const budget = (disruptionsAllowed: number) => ({
   metadata: { name: 'b', namespace: 'ns', generation: 1 },
   spec: { selector: { matchLabels: app } },
@@ -31,6 +37,21 @@ const blocked = (cause: string): StateMaintenance => {
   const blockers = [{ cause, pod: { namespace: 'ns', name: 'p' } }];
   return maintenance({ status: { ...status('DrainBlocked'), blockers, blockersTotal: 1 } });
 };
+
+const drained = (drain: object, blockers: readonly object[] = [], blockersTotal = blockers.length) =>
+  maintenance({
+    spec: { nodeName: 'n', drain },
+    status: {
+      observedGeneration: 2,
+      conditions: [
+        { type: 'Ready', status: 'True', reason: 'Drained' },
+        { type: 'Drained', status: 'True' },
+      ],
+      ...as<object>({ blockers, blockersTotal }),
+    },
+  });
+
+const attached = (nodeName: string) => ({ attachments: [{ spec: { nodeName } }] });
 
 describe('a maintenance is lost', () => {
   test.each([
@@ -47,14 +68,55 @@ describe('a maintenance is lost', () => {
   });
 
   test('that drains with nothing left', () => {
-    const detached = { type: 'VolumesDetached', status: 'True' };
+    const waiting = { type: 'VolumesDetached', status: 'False' };
     const one = maintenance({
-      status: { ...status('Draining'), conditions: [...conditions('Draining'), detached] },
+      status: { ...status('Draining'), conditions: [...conditions('Draining'), waiting] },
     });
-    expect(lost(one, { pods: [daemonPod] })).toEqual([expect.stringContaining('nothing is left to leave')]);
+    const nothing = [expect.stringContaining('nothing is left to leave')];
+    expect(lost(one, { pods: [daemonPod] })).toEqual(nothing);
+    expect(lost(one, attached('other'))).toEqual(nothing);
+    expect(lost(one, attached('n'))).toEqual([]);
+    expect(lost(one, { pods: [leaving] })).toEqual([]);
+  });
+
+  test('that waits for a pod which is gone', () => {
     expect(
-      lost(one, { pods: [{ ...pod, metadata: { ...pod.metadata, deletionTimestamp: 'now' } }] }),
-    ).toEqual([]);
+      lost(blocked('UnmanagedPod'), { pods: [{ ...pod, metadata: { ...pod.metadata, name: 'q' } }] }),
+    ).toEqual([
+      expect.stringContaining('waits for ns/p, which is gone'),
+      expect.stringContaining('says nothing about 1 of ns/q'),
+    ]);
+  });
+
+  test.each(['NodeNotFound', 'NodeGone'])('that says %s of a node which is there', (reason) => {
+    const one = maintenance({ status: status(reason) });
+    expect(lost(one, { nodes: [node('n')] })).toEqual([expect.stringContaining(`says ${reason}`)]);
+    expect(lost(one, { nodes: [node('other')] })).toEqual([]);
+  });
+
+  test('that waits for its turn while nobody has it', () => {
+    const one = maintenance({ status: status('WaitingForTurn') });
+    const alone = [expect.stringContaining('waits for its turn')];
+    expect(lost(one, { nodes: [node('n'), node('other')] })).toEqual(alone);
+    expect(lost(one, { nodes: [node('n'), { ...node('other'), spec: { unschedulable: true } }] })).toEqual(
+      [],
+    );
+    expect(lost(one, { nodes: [node('n'), { ...node('other'), status: {} }] })).toEqual([]);
+    const other = maintenance({ status: status('Suspended'), spec: { nodeName: 'other' } }, { name: 'o' });
+    expect(lost(one, { nodes: [node('n'), node('other')], maintenances: [one, other] })).toEqual([]);
+  });
+
+  test('that says Drained while there is a pod', () => {
+    const returning = { cause: 'ReturnsAfterEviction', pod: { namespace: 'ns', name: 'p' } };
+    const patience = { skipWaitForDeleteTimeoutSeconds: 5 };
+    const untrue = [expect.stringContaining('says Drained, and there is ns/p')];
+    expect(lost(drained({}), { pods: [pod] })).toEqual(untrue);
+    expect(lost(drained({}), { pods: [leaving] })).toEqual(untrue);
+    expect(lost(drained(patience), { pods: [pod] })).toEqual(untrue);
+    expect(lost(drained(patience), { pods: [leaving] })).toEqual([]);
+    expect(lost(drained({}), { pods: [daemonPod, { ...pod, spec: { nodeName: 'other' } }] })).toEqual([]);
+    expect(lost(drained({}, [returning]), { pods: [pod] })).toEqual([]);
+    expect(lost(drained({}, [], 1), { pods: [pod] })).toEqual([]);
   });
 
   test('that does not say what holds a pod up', () => {

@@ -37,6 +37,7 @@ const state = (maintenances: ClusterState['maintenances'] = []): ClusterState =>
   maintenances,
   pods: [],
   budgets: [],
+  attachments: [],
 });
 
 describe('no pod is evicted twice', () => {
@@ -124,6 +125,52 @@ describe('Drained is not said while a pod that has to leave is there', () => {
     ['of a DaemonSet', [...pod('a', 'n', { controller: 'DaemonSet' }), claim(6)], 0],
     ['mirror', [...pod('a', 'n', { annotations: { 'kubernetes.io/config.mirror': 'x' } }), claim(6)], 0],
     ['has just arrived', [...pod('a', 'n', { at: 5.5 }), claim(6)], 0],
+  ])('%s', (_, entries, violations) => {
+    expect(broken(...entries)).toHaveLength(violations);
+  });
+});
+
+const comes = (name: string, at: number): AuditEntry[] => pod(name, 'n', { at, owner: 'web' });
+const leaves = (name: string, at: number): AuditEntry[] => [eviction(name, at), gone(name, at + 1)];
+const returns = ['a', 'b', 'c'].flatMap((name, index) => [
+  ...comes(name, index * 3),
+  ...leaves(name, index * 3 + 1),
+]);
+const maintained = (metadata: object, at: number): AuditEntry =>
+  entry('patch nodemaintenances', 'm', { at, response: { metadata, spec: { nodeName: 'n' } } });
+const begins = maintained({ name: 'm', finalizers: ['x'] }, 0);
+const ends = (at: number) => maintained({ name: 'm', deletionTimestamp: 'then' }, at);
+
+describe('who comes back to the node again and again is not waited for', () => {
+  test.each([
+    ['the fourth', [begins, ...returns, ...comes('d', 10), claim(12)], 0],
+    ['the third', [begins, ...returns.slice(0, -2), claim(12)], 1],
+    [
+      'the fourth, if it was there before the third left',
+      [begins, ...comes('d', 6), ...returns, claim(12)],
+      1,
+    ],
+    [
+      'three that were there together are no returns',
+      [
+        begins,
+        ...['a', 'b', 'c', 'd'].flatMap((name) => comes(name, 0)),
+        ...['a', 'b', 'c'].flatMap((name) => leaves(name, 1)),
+        claim(5),
+      ],
+      1,
+    ],
+    ['the fourth, in the next maintenance', [begins, ...returns, ends(10), ...comes('d', 11), claim(13)], 1],
+    [
+      'the fourth, while another maintenance of the node goes on',
+      [begins, maintained({ name: 'other' }, 0), ...returns, ends(10), ...comes('d', 11), claim(13)],
+      0,
+    ],
+    [
+      'the fourth, said before the maintenance ended',
+      [begins, ...returns, ...comes('d', 10), claim(12), ends(13)],
+      0,
+    ],
   ])('%s', (_, entries, violations) => {
     expect(broken(...entries)).toHaveLength(violations);
   });

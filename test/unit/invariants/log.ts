@@ -45,14 +45,22 @@ export function entry(what: string, where: string, asked: Asked = {}): AuditEntr
 export interface PodOptions {
   readonly at?: number;
   readonly controller?: string;
+  /** Its UID; one of the pod's own unless given. */
+  readonly owner?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** A pod that was made, bound and got Ready within a second. */
 export function pod(name: string, node: string, options: PodOptions = {}): AuditEntry[] {
-  const { at = 0, controller = 'ReplicaSet', labels = {}, annotations = {} } = options;
-  const ownerReferences = [{ kind: controller, uid: `owner-of-${name}`, controller: true }];
+  const {
+    at = 0,
+    controller = 'ReplicaSet',
+    owner = `owner-of-${name}`,
+    labels = {},
+    annotations = {},
+  } = options;
+  const ownerReferences = [{ kind: controller, uid: owner, controller: true }];
   const metadata = { name, uid: `uid-${name}`, labels, annotations, ownerReferences };
   const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
   return [
