@@ -52,14 +52,15 @@ export async function churn(play: Play, size: ChurnSize): Promise<ChurnFigures> 
     for (let round = 1; round <= size.rounds && !signal.aborted; round++) {
       // One half, then the other: pods go to and fro.
       const half = round % 2 === 0 ? names.slice(size.nodes) : names.slice(0, size.nodes);
-      const mark = fleet.traffic.entries().length;
       await fleet.maintain(half);
       await fleet.drained(half, PATIENCE_MS);
+      await fleet.bed.checkInvariants({ timeoutMs: PATIENCE_MS });
       await fleet.endMaintenances(half, PATIENCE_MS);
       await fleet.podsReady(NAMESPACE, pods, PATIENCE_MS);
       await fleet.bed.checkInvariants({ timeoutMs: PATIENCE_MS });
       fleet.bed.forgetAuditLog();
-      const evictions = fleet.traffic.evictionsSince(mark).length;
+      const evictions = fleet.traffic.evictionsSince(0).length;
+      fleet.traffic.forget();
       const heapBytes = await heap.usedAfterCollection();
       perRound.push({ maintenances: round * size.nodes, evictions, heapBytes, rssMb: rssMb(operator.pid) });
       log(
