@@ -65,13 +65,17 @@ export function sectionsOf(records: Records): Readonly<Record<string, readonly s
         maintenances.figures.points.map(({ idle }) => idle),
       ),
       '',
-      ...costTable('in effect', [
-        ...maintenances.figures.points.map(({ maintenances: count, idle }) => ({
-          cells: [number(count)],
-          idle,
-        })),
-        { cells: ['0 again'], idle: maintenances.figures.afterwards },
-      ]),
+      ...costTable(
+        'in effect',
+        [
+          ...maintenances.figures.points.map(({ maintenances: count, readySeconds, idle }) => ({
+            cells: [number(count), `${fixed(readySeconds, 1)} s`],
+            idle,
+          })),
+          { cells: ['0 again', ''], idle: maintenances.figures.afterwards },
+        ],
+        ['the added ones, at once, Ready after'],
+      ),
     ],
     finished: finished && [
       circumstances(
