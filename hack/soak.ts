@@ -2,7 +2,7 @@
  * `make soak`: the long forms of the tests of endurance, one after the other, each on clusters of its own.
  *   make soak ARGS='[--seed N] [--count N] [--json FILE] [--fill] [FORM...]'
  * Runs all forms, or those that are named (soak/forms.ts; scale: all whose name begins with scale-). A run prints its
- * seed first; the same seed makes the same schedules. --fill writes what was measured into docs/performance.md. Exit code 1 if something happened that must never happen, or a goal is missed.
+ * seed first; the same seed makes the same schedules. --fill writes what was measured into docs/performance.md and docs/endurance.md. Exit code 1 if something happened that must never happen, or a goal is missed.
  */
 import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ async function play(form: SoakForm, seed: number, count: number | undefined): Pr
   for (const violation of result.violations) say(`  broken: ${violation}`);
   for (const goal of result.goals.filter((one) => !isMet(one))) say(`  missed: ${describeMiss(goal)}`);
   if (values.fill && result.figures !== undefined)
-    for (const line of form.fill?.(result) ?? []) say(`  ${line}`);
+    for (const line of form.fill?.(result, { seed, count }) ?? []) say(`  ${line}`);
   return { name: form.name, seconds, ...result };
 }
 
@@ -65,9 +65,16 @@ async function soak(): Promise<number> {
   const seed = wholeNumber('seed', values.seed) ?? randomInt(2 ** 32);
   const count = wholeNumber('count', values.count);
   const played: Played[] = [];
-  for (const form of forms) played.push(await play(form, seed, count));
+  if (values.fill && count !== undefined && forms.some(({ name }) => name.startsWith('scale-')))
+    throw new Error(
+      '--fill writes down what was measured at full size: leave out --count, or the forms of scale',
+    );
+  for (const form of forms) {
+    if (!signal.aborted) played.push(await play(form, seed, count));
+  }
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ machine: thisMachine(), seed, played }, undefined, 2)}\n`);
+  signal.throwIfAborted();
   const isGood = played.every(({ goals, violations }) => violations.length === 0 && goals.every(isMet));
   return isGood ? 0 : 1;
 }

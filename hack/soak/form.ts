@@ -6,7 +6,7 @@ export interface SoakContext {
   readonly seed: number;
   /** How many of them, where the form counts something; its own number unless given. */
   readonly count: number | undefined;
-  /** Aborted when the run is interrupted. */
+  /** Aborted when the run is interrupted; what counts things then says how far it has come. */
   readonly signal: AbortSignal;
   readonly log: (line: string) => void;
 }
@@ -27,5 +27,5 @@ export interface SoakForm {
   readonly title: string;
   readonly run: (context: SoakContext) => Promise<SoakResult>;
   /** Writes what was measured into documents, where --fill asks for it; returns a sentence about each of them. */
-  readonly fill?: (result: SoakResult) => readonly string[];
+  readonly fill?: (result: SoakResult, asked: Pick<SoakContext, 'seed' | 'count'>) => readonly string[];
 }

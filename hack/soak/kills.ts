@@ -5,6 +5,7 @@ import { type Calm, KILL_BED, type Kill, KillStage, MOMENTS } from '../../test/s
 import { SCENARIOS } from '../../test/soak/kills/scenarios.ts';
 import { errorMessage } from '../cluster/lib/untyped.ts';
 import type { SoakContext, SoakForm, SoakResult } from './form.ts';
+import { fillRun } from './runs.ts';
 
 interface Target extends Kill {
   readonly calm: Calm;
@@ -46,7 +47,7 @@ async function killAt(
   const kills = new Map<string, number>(SCENARIOS.map(({ name }) => [name, 0]));
   let missed = 0;
   for (const [index, { calm, nth, moment }] of targets.entries()) {
-    signal.throwIfAborted();
+    if (signal.aborted) break;
     const { name } = calm.scenario;
     try {
       const [trip] = await stage.killed(calm, { nth, moment });
@@ -54,6 +55,8 @@ async function killAt(
       else missed += 1;
       log(`${index + 1}/${targets.length} ${name}: ${trip ? `${moment} ${trip.write}` : `no write ${nth}`}`);
     } catch (error) {
+      // The processes of this run have been interrupted as well.
+      if (signal.aborted) break;
       const violation = errorMessage(error);
       log(`${index + 1}/${targets.length} ${name}: BROKEN ${violation}`);
       violations.push(violation);
@@ -62,7 +65,15 @@ async function killAt(
   const done = [...kills.values()].reduce((sum, one) => sum + one, 0);
   return {
     summary: `${done} kills in ${SCENARIOS.length} scenarios, ${violations.length} ended otherwise than undisturbed; ${missed} times there were fewer writes than in the calm run.`,
-    goals: [],
+    // What is never reached is never tried.
+    goals: [
+      {
+        what: 'kills that were not reached',
+        value: missed,
+        unit: '',
+        limit: Math.ceil((done + missed) / 10),
+      },
+    ],
     violations,
     figures: { kills: Object.fromEntries(kills), missed },
   };
@@ -72,4 +83,5 @@ export const kills: SoakForm = {
   name: 'kills',
   title: 'the operator is killed at every write',
   run,
+  fill: fillRun('kills'),
 };
