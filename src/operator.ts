@@ -12,7 +12,8 @@ import { Caches, type ReflectorContext } from './maintenance/caches.ts';
 import { Controller } from './maintenance/controller.ts';
 import { MaintenanceMeter } from './maintenance/maintenance-meter.ts';
 import { DrainMeter } from './maintenance/meter.ts';
-import { type Clock, systemClock } from './runtime/clock.ts';
+import { reflectorContext } from './maintenance/reflector-context.ts';
+import { systemClock } from './runtime/clock.ts';
 import { HttpServer } from './runtime/http-server.ts';
 import type { Logger } from './runtime/logger.ts';
 import { type Metrics, createMetrics, workQueueMetrics } from './runtime/metrics.ts';
@@ -242,21 +243,4 @@ function countRequests(
   metrics: Metrics,
 ): NonNullable<ConstructorParameters<typeof KubeClient>[0]['onRequest']> {
   return ({ verb, resource, code, kind }) => metrics.apiRequests.inc({ verb, resource, code: code ?? kind });
-}
-
-function reflectorContext(clock: Clock, logger: Logger, metrics: Metrics): ReflectorContext {
-  return {
-    store: { logger, onListenerError: () => metrics.handlerErrors.inc() },
-    reflector: (resource) => {
-      metrics.watchRestarts.inc({ resource }, 0);
-      return {
-        clock,
-        logger: logger.child({ resource }),
-        onList: () => metrics.relists.inc({ resource }),
-        onWatchEnd: (kind) => {
-          if (kind !== 'ended') metrics.watchRestarts.inc({ resource });
-        },
-      };
-    },
-  };
 }

@@ -97,7 +97,7 @@ export class Reflector<T extends KubeObject> {
     this.#run = { controller, ended: this.#loop(controller.signal) };
   }
 
-  /** Ends the run. When the promise resolves, no listener of the store is called by this reflector any more. */
+  /** Ends the run. When the promise resolves, no listener of the store is called any more. */
   async stop(): Promise<void> {
     const run = this.#run;
     if (run === undefined) {
@@ -105,6 +105,7 @@ export class Reflector<T extends KubeObject> {
     }
     run.controller.abort(new Error('the reflector is stopped'));
     await run.ended;
+    this.#options.store.forgetMissed();
     if (this.#run === run) {
       this.#run = undefined;
       this.#phase = 'stopped';

@@ -1,16 +1,10 @@
-import type { Logger } from '../runtime/logger.ts';
+import { type ChangeListener, Listeners, type ListenersOptions } from './listeners.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import type { KubeObject } from './types.ts';
 
-/** `old` is undefined for an object that appeared, `now` for one that went (then `old` is the last known state). */
-export type ChangeListener<T> = (old: T | undefined, now: T | undefined) => void;
-
-export interface StoreOptions<T extends KubeObject> {
+export interface StoreOptions<T extends KubeObject> extends ListenersOptions {
   /** Picks what is kept of an object (called for every object that comes in, however it comes). Default: all. */
   readonly trim?: (object: T) => T;
-  readonly logger?: Logger;
-  /** Called after a listener threw; the error is logged, the other listeners and the store go on. */
-  readonly onListenerError?: () => void;
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects. */
@@ -30,13 +24,14 @@ export function objectKey(namespace: string | undefined, name: string): string {
 export class Store<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #indices = new Map<string, Index<T>>();
-  readonly #listeners = new Set<ChangeListener<T>>();
+  readonly #listeners: Listeners<T>;
   readonly #options: StoreOptions<T>;
   // Keys written through while a list is on its way: only for these may the store be newer than the list.
   #observedDuringList: Set<string> | undefined;
 
   constructor(options: StoreOptions<T> = {}) {
     this.#options = options;
+    this.#listeners = new Listeners(options, (key) => this.#objects.get(key));
   }
 
   get size(): number {
@@ -90,10 +85,12 @@ export class Store<T extends KubeObject> {
 
   /** Calls `listener` synchronously after every change; the returned function ends that. */
   onChange(listener: ChangeListener<T>): () => void {
-    this.#listeners.add(listener);
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return this.#listeners.add(listener);
+  }
+
+  /** To be called when nobody writes this store any more: a listener that threw is left alone from now on. */
+  forgetMissed(): void {
+    this.#listeners.forgetMissed();
   }
 
   /**
@@ -184,17 +181,7 @@ export class Store<T extends KubeObject> {
     for (const index of this.#indices.values()) {
       index.change(key, old, now);
     }
-    for (const listener of this.#listeners) {
-      try {
-        listener(old, now);
-      } catch (error) {
-        this.#options.onListenerError?.();
-        this.#options.logger?.error('a store listener failed', {
-          key,
-          error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-        });
-      }
-    }
+    this.#listeners.tell(key, old, now);
   }
 }
 

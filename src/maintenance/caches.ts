@@ -12,7 +12,7 @@ export interface ReflectorContext {
   readonly reflector: (
     resource: string,
   ) => Omit<ReflectorOptions<KubeObject>, 'client' | 'path' | 'query' | 'metadataOnly' | 'store'>;
-  readonly store: Pick<StoreOptions<KubeObject>, 'logger' | 'onListenerError'>;
+  readonly store: Pick<StoreOptions<KubeObject>, 'logger' | 'onListenerError' | 'clock'>;
 }
 
 /** A reflector without the type of its objects. */

@@ -142,7 +142,7 @@ export function createMetrics(version: string) {
     }),
     handlerErrors: new Counter({
       name: 'haulout_handler_errors_total',
-      help: 'Changes of objects whose handler threw, by a bug; what it had to do is done at the next change.',
+      help: 'Changes of objects whose handler threw, by a bug; it hears of them again within 30 s.',
       registers,
     }),
     apiRequests: new Counter({
