@@ -114,15 +114,7 @@ export class Connection {
     try {
       credentials = await this.#access.credentials(fresh);
     } catch (error) {
-      if (old === undefined) {
-        throw new Error('cannot get credentials', { cause: error });
-      }
-      // A file that is being replaced may be missing for a moment; what we have is most likely still good.
-      this.#logger.warn('cannot renew the credentials, the old ones stay in use', {
-        error: error instanceof Error ? error.message : String(error),
-      });
-      this.#session = { ...old, readAt: readAt - reuseMs + shortestRefreshMs };
-      return this.#session;
+      return this.#keep(old, readAt, error);
     }
     if (this.#closed) {
       throw new Error('the client is closed');
@@ -132,12 +124,13 @@ export class Connection {
       this.#session = { ...old, headers: credentials.headers, readAt };
       return this.#session;
     }
-    const session: Session = {
-      headers: credentials.headers,
-      agent: this.#newAgent(credentials),
-      tls,
-      readAt,
-    };
+    let agent: Dispatcher;
+    try {
+      agent = this.#newAgent(credentials);
+    } catch (error) {
+      return this.#keep(old, readAt, error);
+    }
+    const session: Session = { headers: credentials.headers, agent, tls, readAt };
     this.#session = session;
     if (old !== undefined) {
       this.#logger.info('the certificates for the API server changed, using new connections');
@@ -145,6 +138,21 @@ export class Connection {
       this.#retire(old.agent);
     }
     return session;
+  }
+
+  /**
+   * What is read while it is being replaced may be missing for a moment, or be a certificate whose key is still the old
+   * one; what we have is most likely still good.
+   */
+  #keep(old: Session | undefined, readAt: number, error: unknown): Session {
+    if (old === undefined) {
+      throw new Error('cannot get credentials', { cause: error });
+    }
+    this.#logger.warn('cannot renew the credentials, the old ones stay in use', {
+      error: error instanceof Error ? error.message : String(error),
+    });
+    this.#session = { ...old, readAt: readAt - reuseMs + shortestRefreshMs };
+    return this.#session;
   }
 
   #newAgent({ tls }: Credentials): Dispatcher {

@@ -1,6 +1,6 @@
 /**
  * X.509 certificates, made with Node's own crypto, as there is no openssl where the operator runs: for a metrics endpoint
- * that was given none, and for test clusters. ECDSA P-256, SHA-256, one CA and leaves below it, valid for ten years.
+ * that was given none, and for test clusters. ECDSA P-256, SHA-256, one CA and leaves below it.
  */
 import {
   createHash,
@@ -30,9 +30,12 @@ export interface LeafRequest {
   readonly dnsNames?: readonly string[];
   /** IPv4 only. */
   readonly ipAddresses?: readonly string[];
+  /** From now on; ten years unless given. */
+  readonly validSeconds?: number;
 }
 
 const DAY_MS = 86_400_000;
+const TEN_YEARS_MS = 3650 * DAY_MS;
 const OID = {
   commonName: '550403',
   organization: '55040a',
@@ -95,6 +98,7 @@ interface Signing {
   readonly publicKey: Buffer;
   readonly signingKey: KeyObject;
   readonly extensions: readonly Buffer[];
+  readonly validMs: number;
 }
 
 function signed(request: Signing): string {
@@ -107,7 +111,7 @@ function signed(request: Signing): string {
     der(0x02, serial),
     algorithm,
     request.issuer,
-    sequence(utcTime(now - DAY_MS), utcTime(now + 3650 * DAY_MS)),
+    sequence(utcTime(now - DAY_MS), utcTime(now + request.validMs)),
     request.subject,
     request.publicKey,
     der(0xa3, sequence(...request.extensions)),
@@ -136,6 +140,7 @@ export function createAuthority(commonName: string): Authority {
       extension(OID.keyUsage, true, der(0x03, Buffer.from([1, 0x06]))), // keyCertSign, cRLSign
       extension(OID.subjectKeyIdentifier, false, octets(keyId(spki))),
     ],
+    validMs: TEN_YEARS_MS,
   });
   return { commonName, certificate, key };
 }
@@ -161,6 +166,7 @@ export function createCertificate(authority: Authority, request: LeafRequest): C
       extension(OID.authorityKeyIdentifier, false, sequence(der(0x80, keyId(authorityPublic)))),
       ...(altNames.length > 0 ? [extension(OID.subjectAltName, false, sequence(...altNames))] : []),
     ],
+    validMs: request.validSeconds === undefined ? TEN_YEARS_MS : request.validSeconds * 1000,
   });
   return { certificate, key };
 }

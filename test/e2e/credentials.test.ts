@@ -1,11 +1,13 @@
-// Tokens and authorities change while the operator runs, and it goes on; rights that it does not need keep it from beginning.
+// Tokens, client certificates and authorities change while the operator runs, and it goes on; rights that it does not need keep it from beginning.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { as } from '../../hack/cluster/lib/untyped.ts';
 import { KubeClient } from '../../src/kube/kube-client.ts';
+import type { KubeAccess } from '../../src/kube/connection.ts';
 import { loadKubeConfig } from '../../src/kube/kubeconfig.ts';
+import { createCertificate } from '../../src/runtime/certificates.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { nullLogger } from '../../src/runtime/logger.ts';
 import { ownTestBed } from './support/beds.ts';
@@ -45,23 +47,42 @@ async function revoke(secret: string): Promise<void> {
   await bed.api.remove(`/api/v1/namespaces/${OPERATOR_NAMESPACE}/secrets/${secret}`);
 }
 
-/** The files that a kubeconfig of the operator refers to. */
-function writeAccess(name: string, server: string, ca: string, token: string) {
+/** What a kubeconfig calls the files. */
+const FIELDS: Readonly<Record<string, string>> = {
+  token: 'tokenFile',
+  'client.crt': 'client-certificate',
+  'client.key': 'client-key',
+};
+
+/** A kubeconfig of the operator and beside it, by name and text, the files that tell who that is. */
+function writeAccess(name: string, { server, ca }: ReturnType<typeof cluster>, own: Record<string, string>) {
   const dir = join(bed.files.dir, name);
   mkdirSync(dir, { recursive: true });
-  const files = { kubeconfig: join(dir, 'kubeconfig'), ca: join(dir, 'ca.crt'), token: join(dir, 'token') };
-  replaceFile(files.ca, ca);
-  replaceFile(files.token, `${token}\n`);
+  const write = (files: Record<string, string>): void => {
+    for (const [file, text] of Object.entries(files)) replaceFile(join(dir, file), text);
+  };
+  const user = Object.fromEntries(Object.keys(own).map((file) => [FIELDS[file], join(dir, file)]));
   const document = {
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'c', cluster: { server, 'certificate-authority': files.ca } }],
-    users: [{ name: 'u', user: { tokenFile: files.token } }],
+    clusters: [{ name: 'c', cluster: { server, 'certificate-authority': join(dir, 'ca.crt') } }],
+    users: [{ name: 'u', user }],
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'x',
   };
-  replaceFile(files.kubeconfig, stringify(document));
-  return { dir, ...files };
+  write({ ...own, 'ca.crt': ca, kubeconfig: stringify(document) });
+  return { dir, write, kubeconfig: join(dir, 'kubeconfig') };
+}
+
+/** Of the cluster's authority. */
+const pki = (name: string): string => readFileSync(join(bed.files.dir, 'pki', name), 'utf8');
+
+/** Of the user that the chart's ServiceAccount is: permissions go by the name, however it was proved. */
+function clientCertificate(validity: { readonly validSeconds?: number } = {}): Record<string, string> {
+  const authority = { commonName: 'haulout-test-ca', certificate: pki('ca.crt'), key: pki('ca.key') };
+  const commonName = `system:serviceaccount:${OPERATOR_NAMESPACE}:haulout`;
+  const { certificate, key } = createCertificate(authority, { commonName, ...validity });
+  return { 'client.crt': certificate, 'client.key': key };
 }
 
 function cluster(): { server: string; ca: string } {
@@ -80,9 +101,8 @@ async function drainsAndRestores(name: string): Promise<void> {
   expect(await bed.snapshot(island.node)).toEqual(before);
 }
 
-/** Whether the API server still takes the token; it remembers a good one for some seconds. */
-async function isTaken(token: string): Promise<boolean> {
-  const access = loadKubeConfig({ kubeconfig: bed.files.kubeconfig, token });
+/** Whether the API server still lets somebody in; it remembers a good token for some seconds. */
+async function isTaken(access: KubeAccess): Promise<boolean> {
   const client = new KubeClient({ access, version: 'test', clock: systemClock, logger: nullLogger });
   try {
     return (await client.get('/api/v1/nodes')).kind === 'ok';
@@ -90,6 +110,8 @@ async function isTaken(token: string): Promise<boolean> {
     await client.close();
   }
 }
+
+const withToken = (token: string): KubeAccess => loadKubeConfig({ kubeconfig: bed.files.kubeconfig, token });
 
 function secretsIn(text: string, secrets: readonly string[]): string[] {
   return secrets.filter((secret) => text.includes(secret) || text.includes(secret.split('.')[2] ?? secret));
@@ -99,23 +121,23 @@ test('another token in the file, the old one revoked; another authority: it goes
   const { server } = cluster();
   const front = await TlsFront.before(server);
   const tokens = [await boundToken('first'), await boundToken('second')] as const;
-  const access = writeAccess('files', front.url, front.ca, tokens[0]);
+  const access = writeAccess('files', { server: front.url, ca: front.ca }, { token: tokens[0] });
   const operator = await bed.startOperator({ flags: [`--kubeconfig=${access.kubeconfig}`] });
   const { pid } = operator;
   try {
     await drainsAndRestores('first');
 
-    replaceFile(access.token, tokens[1]);
+    access.write({ token: `${tokens[1]}\n` });
     // Refused once, it looks at the file.
     await bed.outage(async () => {
       await revoke('first');
-      await eventually('the first token is refused', async () => !(await isTaken(tokens[0])));
+      await eventually('the first token is refused', async () => !(await isTaken(withToken(tokens[0]))));
       front.cut(); // watches know nothing of tokens once they are open
       await drainsAndRestores('token');
     });
 
     front.replaceAuthority();
-    replaceFile(access.ca, front.ca);
+    access.write({ 'ca.crt': front.ca });
     await drainsAndRestores('authority');
 
     expect(operator.isRunning).toBe(true);
@@ -136,11 +158,45 @@ test('another token in the file, the old one revoked; another authority: it goes
   }
 });
 
+test('another client certificate in the files, the old one expired: it goes on, and tells no key', async () => {
+  const validSeconds = 45;
+  const madeAt = Date.now();
+  const certificates = [clientCertificate({ validSeconds }), clientCertificate()] as const;
+  const access = writeAccess('certificates', cluster(), certificates[0]);
+  const old = loadKubeConfig({
+    kubeconfig: writeAccess('old-certificate', cluster(), certificates[0]).kubeconfig,
+  });
+  const operator = await bed.startOperator({
+    name: 'certificates',
+    flags: [`--kubeconfig=${access.kubeconfig}`],
+  });
+  const { pid } = operator;
+  await drainsAndRestores('certificate-1');
+  expect(Date.now()).toBeLessThan(madeAt + validSeconds * 1000);
+
+  access.write(certificates[1]);
+  // Refused once, it looks at the files.
+  await bed.outage(async () => {
+    await eventually('the first certificate is refused', async () => !(await isTaken(old)), {
+      timeoutMs: validSeconds * 1000,
+    });
+    await drainsAndRestores('certificate-2');
+  });
+
+  expect(operator.isRunning).toBe(true);
+  expect(operator.pid).toBe(pid);
+  const said = operator.log().map(({ message }) => message);
+  expect(said).toContain('the certificates for the API server changed, using new connections');
+  const keys = certificates.flatMap((files) => (files['client.key'] ?? '').match(/^[^-].*$/gm) ?? []);
+  expect(keys).toHaveLength(6);
+  expect(secretsIn(readFileSync(operator.logFile, 'utf8'), keys)).toEqual([]);
+  expect(await operator.stop()).toEqual({ code: 0, signal: null });
+});
+
 test('a pod finds another token in the directory of its service account', async () => {
-  const { server, ca } = cluster();
   const tokens = [await boundToken('mounted-1'), await boundToken('mounted-2')] as const;
-  const { dir, token } = writeAccess('mounted', server, ca, tokens[0]);
-  const { hostname, port } = new URL(server);
+  const { dir, write } = writeAccess('mounted', cluster(), { token: tokens[0] });
+  const { hostname, port } = new URL(cluster().server);
   const access = loadKubeConfig({
     serviceAccountDirectory: dir,
     env: { HOME: dir, KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port },
@@ -149,10 +205,10 @@ test('a pod finds another token in the directory of its service account', async 
   const client = new KubeClient({ access, version: 'test', clock: systemClock, logger: nullLogger });
   try {
     expect(await client.get('/api/v1/nodes')).toMatchObject({ kind: 'ok' });
-    replaceFile(token, tokens[1]);
+    write({ token: tokens[1] });
     await bed.outage(async () => {
       await revoke('mounted-1');
-      await eventually('the first token is refused', async () => !(await isTaken(tokens[0])));
+      await eventually('the first token is refused', async () => !(await isTaken(withToken(tokens[0]))));
       expect(await client.get('/api/v1/nodes')).toMatchObject({ kind: 'ok' });
     });
   } finally {

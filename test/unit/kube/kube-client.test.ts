@@ -4,6 +4,7 @@ import type { WatchEvent } from '../../../src/kube/client.ts';
 import type { KubeAccess } from '../../../src/kube/connection.ts';
 import { KubeClient, type KubeClientOptions, type RequestReport } from '../../../src/kube/kube-client.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { createAuthority, createCertificate } from '../../../src/runtime/certificates.ts';
 import { nullLogger } from '../../../src/runtime/logger.ts';
 import { FakeApiServer, reply } from '../../fixtures/fake-api-server.ts';
 import { FakeClock } from '../../fixtures/fake-clock.ts';
@@ -369,6 +370,29 @@ describe('credentials', () => {
     expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual(
       ['1', '1', '1', '1', '3'].map((n) => `Bearer token-${n}`),
     );
+  });
+
+  test('with a certificate whose key is not there yet are not used', async () => {
+    const clock = new FakeClock();
+    const authority = createAuthority('clients');
+    const [first, second] = ['first', 'second'].map((commonName) =>
+      createCertificate(authority, { commonName }),
+    );
+    let files = { cert: first?.certificate ?? '', key: first?.key ?? '' };
+    const access: KubeAccess = {
+      ...server.access(),
+      credentials: () => Promise.resolve({ tls: { ca: server.ca, ...files }, headers: {} }),
+    };
+    const client = connect(access, { clock });
+    expect(await client.get('/api/v1/x')).toMatchObject({ kind: 'ok' });
+    files = { ...files, cert: second?.certificate ?? '' };
+    await clock.advance(60_000);
+    expect(await client.get('/api/v1/x')).toMatchObject({ kind: 'ok' });
+    expect(server.connections).toBe(1);
+    files = { ...files, key: second?.key ?? '' };
+    await clock.advance(5_000);
+    expect(await client.get('/api/v1/x')).toMatchObject({ kind: 'ok' });
+    expect(server.connections).toBe(2);
   });
 
   test('that cannot be had are a refusal, not an exception', async () => {

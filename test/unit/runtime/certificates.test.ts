@@ -26,6 +26,14 @@ test('a leaf is signed by its authority and names its user, groups and addresses
   expect(Date.parse(leaf.validTo) - Date.now()).toBeGreaterThan(365 * 86_400_000);
 });
 
+test('a leaf may be good for a short time', () => {
+  const authority = createAuthority('test-ca');
+  const { certificate } = createCertificate(authority, { commonName: 'brief', validSeconds: 40 });
+  const leftMs = Date.parse(new X509Certificate(certificate).validTo) - Date.now();
+  expect(leftMs).toBeGreaterThan(30_000);
+  expect(leftMs).toBeLessThanOrEqual(40_000);
+});
+
 test('server and client trust each other over TLS', async () => {
   const authority = createAuthority('test-ca');
   const server = createCertificate(authority, { commonName: 'server', ipAddresses: ['127.0.0.1'] });
