@@ -1,13 +1,15 @@
 // The wall clock of the operator's machine is set while drains run: deadlines and written times stay right.
 import { beforeAll, expect, test } from '@jest/globals';
+import { KUBELET_ANNOTATION } from '../../hack/cluster/lib/pod-stop.ts';
 import { DISK_DRIVER } from '../../hack/cluster/lib/volumes/options.ts';
 import type { NodeMaintenance, NodeMaintenanceSpec } from '../../src/api/types.generated.ts';
+import type { Node } from '../../src/kube/types.ts';
 import { ownTestBed } from './support/beds.ts';
 import type { Manifest } from './support/builders.ts';
 import { OPERATOR_NAMESPACE } from './support/install.ts';
 import type { Island } from './support/island.ts';
 import type { OperatorProcess } from './support/operator-process.ts';
-import { said } from './support/status.ts';
+import { nodeCondition, said } from './support/status.ts';
 import { WallClock } from './support/wall-clock.ts';
 
 const HOUR_SECONDS = 3600;
@@ -18,7 +20,10 @@ const LATEST_SECONDS = LIMIT_SECONDS + 15;
 const STUCK_SECONDS = 10;
 
 const bed = ownTestBed(import.meta.filename, {
-  volumes: { drivers: { [DISK_DRIVER]: { attachSeconds: 0.3, detachSeconds: 0.3 } } },
+  volumes: {
+    drivers: { [DISK_DRIVER]: { attachSeconds: 0.1, detachSeconds: 0.1 } },
+    nodeStatusSeconds: 0.2,
+  },
 });
 
 let clock: WallClock | undefined;
@@ -46,10 +51,16 @@ function theClock(): WallClock {
 /** Something that must happen when its time is over, neither before nor much later. */
 interface Wait {
   readonly name: string;
-  readonly drain: NonNullable<NodeMaintenanceSpec['drain']>;
+  readonly spec: Omit<NodeMaintenanceSpec, 'nodeName'>;
   readonly workload: (island: Island) => readonly Manifest[];
+  /** What never ends with the volumes of the node. */
+  readonly hangs?: 'detach' | 'attach';
+  /** Its kubelet is dead. */
+  readonly isSilent?: boolean;
+  /** `kubectl delete node`, when the drain is held up. */
+  readonly isDeleted?: boolean;
   /** The time runs, from that moment on (milliseconds since the epoch). */
-  readonly begun: (object: NodeMaintenance) => number | undefined;
+  readonly begun: (object: NodeMaintenance, node: Node | undefined) => number | undefined;
   readonly over: (object: NodeMaintenance) => boolean;
   readonly seconds: number;
 }
@@ -61,16 +72,29 @@ function heldUp(island: Island): readonly Manifest[] {
   ];
 }
 
+/** They leave one after the other. */
+function databases(island: Island, replicas: number): readonly Manifest[] {
+  const claimTemplates = [island.claimTemplate('data')];
+  return [
+    ...island.volumes(replicas),
+    island.statefulSet('db', { replicas, claimTemplates, gracePeriodSeconds: 1 }),
+  ];
+}
+
 const at = (time: string | undefined): number | undefined =>
   time === undefined ? undefined : Date.parse(time);
-const drainBegan = ({ status }: NodeMaintenance) =>
-  status?.blockersTotal === 1 ? at(status.drain?.startTime) : undefined;
+const isHeldUp = ({ status }: NodeMaintenance) => status?.blockersTotal === 1;
+const drainBegan = (object: NodeMaintenance) =>
+  isHeldUp(object) ? at(object.status?.drain?.startTime) : undefined;
+/** Its only pod was asked to go at once, and does not. */
+const podTerminates = ({ status }: NodeMaintenance) =>
+  status?.drain?.pods?.terminating === 1 ? at(status.drain.startTime) : undefined;
 const isEmpty = (object: NodeMaintenance) => said(object, 'Drained') === 'True/Drained';
 
 const WAITS: readonly Wait[] = [
   {
     name: 'fail',
-    drain: { timeoutSeconds: LIMIT_SECONDS },
+    spec: { drain: { timeoutSeconds: LIMIT_SECONDS } },
     workload: heldUp,
     begun: drainBegan,
     over: (object) => said(object, 'Ready') === 'False/DrainFailed',
@@ -78,7 +102,7 @@ const WAITS: readonly Wait[] = [
   },
   {
     name: 'delete',
-    drain: { timeoutSeconds: LIMIT_SECONDS, onTimeout: 'Delete' },
+    spec: { drain: { timeoutSeconds: LIMIT_SECONDS, onTimeout: 'Delete' } },
     workload: heldUp,
     begun: drainBegan,
     over: isEmpty,
@@ -86,7 +110,7 @@ const WAITS: readonly Wait[] = [
   },
   {
     name: 'blocked',
-    drain: { deleteBlockedAfterSeconds: LIMIT_SECONDS },
+    spec: { drain: { deleteBlockedAfterSeconds: LIMIT_SECONDS } },
     workload: heldUp,
     begun: ({ status }) => at(status?.blockers?.[0]?.since),
     over: isEmpty,
@@ -94,35 +118,80 @@ const WAITS: readonly Wait[] = [
   },
   {
     name: 'stuck',
-    drain: {},
+    spec: {},
     workload: (island) => [
       island.deployment('web', { gracePeriodSeconds: 2, finalizers: ['example.com/flush-cache'] }),
     ],
-    begun: ({ status }) => (status?.drain?.pods?.terminating === 1 ? at(status.drain.startTime) : undefined),
+    begun: podTerminates,
     over: (object) => said(object, 'DrainBlocked') === 'True/StuckTerminating',
     seconds: STUCK_SECONDS,
   },
   {
+    name: 'silent',
+    spec: { drain: { skipWaitForDeleteTimeoutSeconds: LIMIT_SECONDS } },
+    workload: (island) => [island.deployment('web', { gracePeriodSeconds: 2 })],
+    isSilent: true,
+    begun: podTerminates,
+    over: isEmpty,
+    seconds: LIMIT_SECONDS,
+  },
+  {
     name: 'detach',
-    drain: { volumes: { detachTimeoutSeconds: LIMIT_SECONDS } },
-    workload: (island) => [
-      ...island.volumes(1),
-      island.statefulSet('db', { claimTemplates: [island.claimTemplate('data')], gracePeriodSeconds: 1 }),
-    ],
+    spec: { drain: { volumes: { detachTimeoutSeconds: LIMIT_SECONDS } } },
+    workload: (island) => databases(island, 1),
+    hangs: 'detach',
     begun: ({ status }) => (status?.drain?.pods?.gone === 1 ? at(status.drain.startTime) : undefined),
     over: (object) => said(object, 'VolumesDetached') === 'False/DetachTimedOut',
     seconds: LIMIT_SECONDS,
   },
+  {
+    name: 'attach',
+    spec: { drain: { volumes: { reattachTimeoutSeconds: LIMIT_SECONDS } } },
+    workload: (island) => databases(island, 2),
+    hangs: 'attach',
+    begun: ({ status }) => at(status?.drain?.volumes?.find(({ phase }) => phase === 'Attaching')?.since),
+    over: isEmpty,
+    seconds: LIMIT_SECONDS,
+  },
+  {
+    name: 'gone',
+    spec: { nodeDeletePolicy: 'Evict', nodeDeleteTimeoutSeconds: LIMIT_SECONDS },
+    workload: heldUp,
+    isDeleted: true,
+    begun: (_, node) => at(node?.metadata.deletionTimestamp),
+    over: (object) => said(object, 'Ready') === 'False/NodeGone',
+    seconds: LIMIT_SECONDS,
+  },
 ];
 
-/** With volumes that do not come off. */
-async function prepare(name: string, { workload }: Wait): Promise<Island> {
+async function prepare(name: string, { workload, hangs, isSilent }: Wait): Promise<Island> {
   const island = await bed.island(name);
-  bed.expectPodDeletions(island.namespace);
+  const { namespace, node } = island;
+  bed.expectPodDeletions(namespace);
   await bed.place(island, ...workload(island));
   for (const volume of await attachedTo(island))
-    bed.cluster.volumeDriver(DISK_DRIVER).trouble({ operation: 'detach', volume, does: 'hang' });
+    if (hangs) bed.cluster.volumeDriver(DISK_DRIVER).trouble({ operation: hangs, volume, does: 'hang' });
+  if (isSilent) {
+    const metadata = { annotations: { [KUBELET_ANNOTATION]: 'dead' } };
+    await bed.api.mergePatch(`/api/v1/nodes/${node}`, { metadata });
+    await bed.eventually(
+      'the node controller notices',
+      async () => nodeCondition(await bed.api.node(node), 'Ready')?.status === 'Unknown',
+    );
+  }
   return island;
+}
+
+/** Returns since when the time runs. */
+async function begin({ node, spec, isDeleted, begun }: Wait & { readonly node: string }): Promise<number> {
+  await bed.maintain(node, spec);
+  if (isDeleted) {
+    await bed.until(node, 'it is held up', isHeldUp);
+    await bed.api.remove(`/api/v1/nodes/${node}`);
+  }
+  return bed.eventually(`${node}: its time runs`, async () =>
+    begun(await bed.maintenance(node), await bed.api.find<Node>(`/api/v1/nodes/${node}`)),
+  );
 }
 
 async function attachedTo({ node }: Island): Promise<readonly string[]> {
@@ -130,11 +199,6 @@ async function attachedTo({ node }: Island): Promise<readonly string[]> {
   return attachments
     .filter(({ spec }) => spec.nodeName === node)
     .flatMap(({ spec }) => spec.source.persistentVolumeName ?? []);
-}
-
-async function finish(island: Island): Promise<void> {
-  for (const volume of await attachedTo(island)) bed.cluster.volumeDriver(DISK_DRIVER).heal(volume);
-  await bed.endMaintenance(island.node);
 }
 
 const ROWS = [
@@ -154,19 +218,14 @@ test.each(ROWS)(
       WAITS.map(async (wait) => prepare(`${wait.name}-${ROWS.findIndex(([name]) => name === title)}`, wait)),
     );
     const works = WAITS.map((wait, index) => ({ ...wait, node: islands[index]?.node ?? '' }));
-    await Promise.all(works.map(async ({ node, drain }) => bed.maintain(node, { drain })));
-    const begun = await Promise.all(
-      works.map(async ({ node, begun: since }) =>
-        since(await bed.until(node, 'its time runs', (object) => since(object) !== undefined)),
-      ),
-    );
+    const begun = await Promise.all(works.map(begin));
     const { leaseTransitions } = (await bed.api.get<Lease>(LEASE)).spec;
 
     if (restarts) await operator?.kill();
     theClock().set(jump);
     const jumpedAt = Date.now();
     if (restarts) await startOperator();
-    expect(jumpedAt - Math.min(...begun.map((time) => time ?? 0))).toBeLessThan((LIMIT_SECONDS - 3) * 1000);
+    expect(jumpedAt - Math.min(...begun)).toBeLessThan((LIMIT_SECONDS - 3) * 1000);
 
     await Promise.all(
       works.map(async ({ node, name, over, seconds }, index) => {
@@ -190,7 +249,8 @@ test.each(ROWS)(
     const skews =
       operator?.log().map(({ timestamp }) => Math.round((Date.parse(timestamp) - Date.now()) / 1000)) ?? [];
     expect(Math.abs((skews.at(-1) ?? 0) - jump)).toBeLessThan(60);
-    await Promise.all(islands.map(finish));
+    bed.cluster.volumeDriver(DISK_DRIVER).heal();
+    await Promise.all(works.map(async ({ node }) => bed.endMaintenance(node)));
   },
 );
 
