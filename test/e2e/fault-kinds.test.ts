@@ -7,6 +7,7 @@ import { FaultProxy } from '../soak/faults/proxy.ts';
 import { startThrough } from '../soak/faults/set-up.ts';
 import type { AuditEntry } from './support/audit.ts';
 import { ownTestBed } from './support/beds.ts';
+import type { Island } from './support/island.ts';
 import type { LogLine, OperatorProcess } from './support/operator-process.ts';
 
 const bed = ownTestBed(import.meta.filename);
@@ -172,4 +173,98 @@ test('a watch that is stalled and stays open is noticed as long as pods have to 
   expect(asked('watch pods', name)).toBe(2);
   expect(logged('a change is due and nothing comes')).toHaveLength(1);
   expect(seconds).toBeLessThan(40);
+});
+
+/** Nobody says that something is lost: the connection stays open. */
+interface Silence {
+  readonly name: string;
+  readonly request: string;
+  readonly does: 'lose request' | 'lose answer';
+  /** So long the operator waits for an answer. */
+  readonly seconds: number;
+  /** How long the pod takes to stop. */
+  readonly stopsIn: string;
+}
+
+const silence = (
+  name: string,
+  request: string,
+  seconds: number,
+  does: Silence['does'],
+  stopsIn = '0s',
+): Silence => ({ name, request, does, seconds, stopsIn });
+
+const SILENCES: readonly Silence[] = [
+  silence('eviction-lost', 'create pods/eviction', 60, 'lose request'),
+  // Whose pod is still there when the time is over.
+  silence('eviction-unanswered', 'create pods/eviction', 60, 'lose answer', '65s'),
+  silence('list-unanswered', 'list pods', 60, 'lose answer'),
+  silence('status-lost', 'patch nodemaintenances/status', 30, 'lose request'),
+  silence('status-unanswered', 'patch nodemaintenances/status', 30, 'lose answer'),
+  silence('node-lost', 'patch nodes', 30, 'lose request'),
+  silence('node-unanswered', 'patch nodes', 30, 'lose answer'),
+];
+
+/** A pod is drained although a request about it or its node is lost in silence; says what was asked when. */
+async function outwait({ request, seconds }: Silence, island: Island, fault: Fault) {
+  const { node: drained, namespace, name } = island;
+  const before = await bed.snapshot(drained);
+  await bed.maintain(drained);
+  await bed.untilSaid(drained, 'Ready', 'True/Drained', { timeoutMs: (seconds + 45) * 1000 });
+  await bed.endMaintenance(drained);
+  expect(await bed.snapshot(drained)).toEqual(before);
+  const struckAt = proxy.strikes.find((strike) => strike.fault === fault)?.at ?? Number.NaN;
+  const secondsAfter = (at: number): number => (at - struckAt) / 1000;
+  const asked = bed.audit
+    .entries({ byOperator: true })
+    .filter((entry) => isAnswered(entry) && named(entry) === request && entry.requestURI.includes(name))
+    .map(({ requestReceivedTimestamp }) => secondsAfter(Date.parse(requestReceivedTimestamp)));
+  return {
+    asked,
+    evicted: bed.audit.accepted(namespace).map(({ askedAt }) => secondsAfter(askedAt)),
+    cordons: bed.audit.cordons().filter((line) => line.endsWith(` ${drained}`)),
+    refused: operator
+      .log()
+      .filter(({ message, pod }) => message === 'eviction not accepted' && String(pod).startsWith(namespace))
+      .map(({ timestamp, answer }) => ({ at: secondsAfter(Date.parse(timestamp)), answer })),
+  };
+}
+
+test('no answer on a connection that stays open: nothing is asked again before its time is over, nor done twice', async () => {
+  const works = await Promise.all(
+    SILENCES.map(async (each) => {
+      const island = await bed.island(each.name);
+      const options = { stopsIn: each.stopsIn, gracePeriodSeconds: 120 };
+      await bed.place(island, island.deployment('web', options));
+      const { request, does } = each;
+      const fault: Fault = { request, about: island.name, nth: 1, harm: { does } };
+      return { each, island, fault };
+    }),
+  );
+  proxy.arm(works.map(({ fault }) => fault));
+  await Promise.all(
+    works.map(async ({ each, island, fault }) => {
+      const { name, request, does, seconds } = each;
+      const { asked, evicted, cordons, refused } = await outwait(each, island, fault);
+      // The operator's time begins before the proxy sees the request: on a busy machine seconds before.
+      const isEarly = (at: number): boolean => at < seconds - 5;
+      const isLate = (at: number): boolean => !isEarly(at) && at < seconds + 15;
+      const early = asked.filter(isEarly);
+      const isAsItShould = early.length === (does === 'lose answer' ? 1 : 0);
+      expect({ name, asked: isAsItShould || asked }).toEqual({ name, asked: true });
+      expect({ name, evictions: evicted.length, cordons }).toEqual({
+        name,
+        evictions: 1,
+        cordons: [`cordon ${island.node}`, `put back ${island.node}`],
+      });
+      // Whatever it is that got lost, the pod is evicted after it.
+      if (name !== 'eviction-unanswered')
+        expect({ name, at: evicted.every(isLate) || evicted }).toEqual({ name, at: true });
+      if (request !== 'create pods/eviction') return;
+      expect(asked).toHaveLength(1);
+      expect(refused.map(({ answer }) => answer)).toEqual(['no answer for 60000 ms']);
+      expect(refused.every(({ at }) => isLate(at))).toBe(true);
+    }),
+  );
+  proxy.disarm();
 });

@@ -1,14 +1,17 @@
 /** What can go wrong between the operator and the API server, as plain data. */
 import type { RefusalCode } from './refusals.ts';
 
-/** Of one request. Where milliseconds are said, the connection is cut after them, unless the request goes on. */
+/**
+ * Of one request. Where milliseconds are said, the connection is cut after them, unless the request goes on. What is lost
+ * without them is lost in silence: the connection stays open until the operator gives it up.
+ */
 export type RequestHarm =
   /** It arrives later. */
   | { readonly does: 'delay'; readonly ms: number }
   /** It never arrives, and nobody says so before the connection is cut. */
-  | { readonly does: 'lose request'; readonly ms: number }
+  | { readonly does: 'lose request'; readonly ms?: number }
   /** It is carried out; its answer never arrives. */
-  | { readonly does: 'lose answer'; readonly ms: number }
+  | { readonly does: 'lose answer'; readonly ms?: number }
   /** The connection is cut after this share of the answer's body. */
   | { readonly does: 'cut answer'; readonly share: number }
   /** The body ends after this share of it, as if it were whole: JSON that is none. */
@@ -37,8 +40,11 @@ export type StreamHarm =
   | { readonly does: 'stall'; readonly ms?: number };
 
 export type Fault =
-  /** The `nth` request (from 1) of this name, such as `create pods/eviction`; `any` are all requests. */
-  | { readonly request: string; readonly nth: number; readonly harm: RequestHarm }
+  /**
+   * The `nth` request (from 1) of this name, such as `create pods/eviction`, of those with `about` in their path where it
+   * is given; `any` are all requests.
+   */
+  | { readonly request: string; readonly about?: string; readonly nth: number; readonly harm: RequestHarm }
   /** The `nth` event of all watches of this resource. */
   | { readonly eventOf: string; readonly nth: number; readonly harm: StreamHarm };
 
@@ -54,49 +60,41 @@ export interface Strike {
 /** Counts requests and events, and says what happens to each. */
 export class Ambush {
   readonly strikes: Strike[] = [];
-  readonly #waiting: Fault[];
-  readonly #requests = new Map<string, number>();
-  readonly #events = new Map<string, number>();
+  /** With how many more of its requests or events pass. */
+  readonly #waiting: Map<Fault, number>;
 
   constructor(faults: readonly Fault[]) {
-    this.#waiting = [...faults];
+    this.#waiting = new Map(faults.map((fault) => [fault, fault.nth]));
   }
 
   disarm(): void {
-    this.#waiting.length = 0;
+    this.#waiting.clear();
   }
 
   request(name: string, on: string): RequestHarm | undefined {
-    const nth = count(this.#requests, name);
-    const all = count(this.#requests, 'any');
-    const index = this.#waiting.findIndex(
-      (fault) =>
-        'request' in fault &&
-        ((fault.request === name && fault.nth === nth) || (fault.request === 'any' && fault.nth === all)),
+    const fault = this.#next(
+      on,
+      (each) =>
+        'request' in each &&
+        (each.request === name || each.request === 'any') &&
+        on.includes(each.about ?? ''),
     );
-    const fault = this.#strike(index, on);
     return fault && 'request' in fault ? fault.harm : undefined;
   }
 
   event(resource: string): StreamHarm | undefined {
-    const nth = count(this.#events, resource);
-    const index = this.#waiting.findIndex(
-      (fault) => 'eventOf' in fault && fault.eventOf === resource && fault.nth === nth,
-    );
-    const fault = this.#strike(index, `watch ${resource}`);
+    const fault = this.#next(`watch ${resource}`, (each) => 'eventOf' in each && each.eventOf === resource);
     return fault && 'eventOf' in fault ? fault.harm : undefined;
   }
 
-  #strike(index: number, on: string): Fault | undefined {
-    if (index === -1) return undefined;
-    const [fault] = this.#waiting.splice(index, 1);
-    if (fault) this.strikes.push({ fault, on, at: Date.now() });
+  /** Counts for all that wait for such a one; of several whose turn it is, the first strikes. */
+  #next(on: string, isMeant: (fault: Fault) => boolean): Fault | undefined {
+    const meant = [...this.#waiting].filter(([fault]) => isMeant(fault));
+    for (const [fault, left] of meant) this.#waiting.set(fault, left - 1);
+    const [fault] = meant.find(([, left]) => left === 1) ?? [];
+    if (!fault) return undefined;
+    this.#waiting.delete(fault);
+    this.strikes.push({ fault, on, at: Date.now() });
     return fault;
   }
-}
-
-function count(counts: Map<string, number>, name: string): number {
-  const nth = (counts.get(name) ?? 0) + 1;
-  counts.set(name, nth);
-  return nth;
 }

@@ -2,6 +2,7 @@
  * Stands between the operator and the API server, ends TLS, and does to requests and watches what a schedule says. It
  * speaks HTTP/1.1, as the operator does.
  */
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Agent, createServer, request, type Server } from 'node:https';
 import type { Socket } from 'node:net';
@@ -93,14 +94,14 @@ export class FaultProxy {
         await sleep(harm.ms, undefined, { signal: gone });
         return this.#pass(exchange);
       case 'lose request':
-        await sleep(harm.ms, undefined, { signal: gone });
+        await passed(harm.ms, gone);
         outgoing.destroy();
         return;
       case 'lose answer': {
         const answer = await this.#forward(exchange);
         if (isWatch(exchange.incoming.url)) answer.destroy();
         else await read(answer);
-        await sleep(harm.ms, undefined, { signal: gone });
+        await passed(harm.ms, gone);
         outgoing.destroy();
         return;
       }
@@ -217,10 +218,15 @@ async function spoil(
       outgoing.end(`${JSON.stringify({ type: 'ERROR', object: statusOf(harm.code) })}\n`);
       return 'over';
     case 'stall':
-      if (harm.ms === undefined) await new Promise((resolve) => gone.addEventListener('abort', resolve));
-      else await sleep(harm.ms, undefined, { signal: gone });
+      await passed(harm.ms, gone);
       return 'on';
   }
+}
+
+/** So many milliseconds; where none are said, until the operator gives the connection up. */
+async function passed(ms: number | undefined, gone: AbortSignal): Promise<void> {
+  if (ms !== undefined) await sleep(ms, undefined, { signal: gone });
+  else if (!gone.aborted) await once(gone, 'abort');
 }
 
 /** Not by the operator's own splitter: a bug in it would be at both ends, and nobody would see it. */

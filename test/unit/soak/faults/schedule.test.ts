@@ -75,6 +75,14 @@ describe('an ambush', () => {
   });
 });
 
+test('an ambush for requests about one thing lets those about others pass, and counts only its own', () => {
+  const about: Fault = { request: 'patch nodes', about: '/b', nth: 2, harm: { does: 'lose answer' } };
+  const ambush = new Ambush([about]);
+  for (const path of ['/a', '/b', '/a'])
+    expect(ambush.request('patch nodes', `PATCH ${path}`)).toBeUndefined();
+  expect(ambush.request('patch nodes', 'PATCH /b')).toBe(about.harm);
+});
+
 test.each([
   ['POST', '/api/v1/namespaces/a/pods/b/eviction?fieldManager=haulout', 'create pods/eviction'],
   ['GET', '/api/v1/pods?fieldSelector=spec.nodeName%3Da', 'list pods'],
