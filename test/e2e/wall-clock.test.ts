@@ -14,8 +14,8 @@ import { WallClock } from './support/wall-clock.ts';
 
 const HOUR_SECONDS = 3600;
 const LIMIT_SECONDS = 15;
-/** Times are whole seconds, and what is due is done and seen a moment later, on a busy machine some seconds. */
-const LATEST_SECONDS = LIMIT_SECONDS + 15;
+/** Times are whole seconds, and a busy machine is late; a clock that was believed would be wrong by an hour. */
+const LATEST_SECONDS = LIMIT_SECONDS + 60;
 /** A pod counts as stuck so long after the time that it had to stop. */
 const STUCK_SECONDS = 10;
 
@@ -229,7 +229,7 @@ test.each(ROWS)(
 
     await Promise.all(
       works.map(async ({ node, name, over, seconds }, index) => {
-        const object = await bed.until(node, `${name} is over`, over, { timeoutMs: 40_000 });
+        const object = await bed.until(node, `${name} is over`, over, { timeoutMs: LATEST_SECONDS * 1000 });
         const took = (Date.now() - (begun[index] ?? 0)) / 1000;
         expect({ name, took: took >= seconds && took < LATEST_SECONDS + 2 ? 'its time' : took }).toEqual({
           name,
