@@ -12,7 +12,7 @@ import type { OperatorProcess } from '../../e2e/support/operator-process.ts';
 import { SeededRandom } from '../../e2e/support/random.ts';
 import type { TestBed } from '../../e2e/support/test-bed.ts';
 import { forAll } from '../bulk.ts';
-import { auditProblems, conditionProblems, logProblems, metricsProblems, refusalProblem } from './checks.ts';
+import { answerProblem, auditProblems, conditionProblems, logProblems, metricsProblems } from './checks.ts';
 import { type FuzzedObject, ObjectMaker } from './objects.ts';
 import type { StoredSpec } from './oracle.ts';
 import { labelKeys, labelValues, Population } from './population.ts';
@@ -104,10 +104,8 @@ export class Campaign {
   async #create(object: FuzzedObject): Promise<string | undefined> {
     const { name } = object.metadata;
     const { status, body } = await this.#bed.api.request('POST', nodeMaintenancesPath, object);
-    if (status !== 201) {
-      this.#note(refusalProblem(status, body), object);
-      return undefined;
-    }
+    this.#note(answerProblem(name, status, body), object);
+    if (status !== 201) return undefined;
     const stored = as<{ spec: StoredSpec }>(body).spec;
     this.#specs.push(stored);
     this.#nodes.set(name, stored.nodeName);
@@ -118,8 +116,8 @@ export class Campaign {
     const type = 'application/merge-patch+json';
     const path = nodeMaintenancePath(name);
     const { status, body } = await this.#bed.api.request('PATCH', path, { spec: object.spec }, type);
+    this.#note(answerProblem(name, status, body), object);
     if (status === 200) this.#specs.push(as<{ spec: StoredSpec }>(body).spec);
-    else this.#note(refusalProblem(status, body), object);
   }
 
   #note(problem: string | undefined, object: FuzzedObject): void {

@@ -8,13 +8,28 @@ import { mayBeDeleted, mayBeEvicted, type SeenPod, type StoredSpec } from './ora
 const unclean = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]|(?![\u200c\u200d])\p{Cf}/u;
 const LONGEST_MESSAGE = 4096;
 
-/** A refusal names what is wrong, in a 4xx. */
-export function refusalProblem(status: number, body: unknown): string | undefined {
-  const { message = '' } = as<{ message?: string }>(body ?? {});
+const dnsName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+const isName = (name: string): boolean => name.length <= 253 && dnsName.test(name);
+
+/** What is wrong with the answer to an object of this name: one that is refused is told why, in a 4xx. */
+export function answerProblem(name: string, status: number, body: unknown): string | undefined {
+  if (status === 200 || status === 201) return isName(name) ? undefined : 'taken, whatever its name';
   if (status < 400 || status > 499) return `answered with ${status}`;
-  return /NodeMaintenance|spec|metadata|name|json/i.test(message)
-    ? undefined
-    : `refused without a word: ${message}`;
+  const { message = '', details = {} } = as<Refusal>(body ?? {});
+  const fields = (details.causes ?? []).map(({ field = '' }) => field);
+  const isTold =
+    status === 422
+      ? fields.some((field) => /^(spec|metadata)\b/.test(field))
+      : /NodeMaintenance|spec|metadata|name|json/i.test(message);
+  if (!isTold) return `refused without a word: ${message}`;
+  const isSilent = status === 422 && !isName(name) && !fields.includes('metadata.name');
+  return isSilent ? `nothing is said of the name: ${message}` : undefined;
+}
+
+interface Refusal {
+  readonly message?: string;
+  readonly details?: { readonly causes?: readonly { readonly field?: string }[] };
 }
 
 export function conditionProblems({ metadata, status }: NodeMaintenance): string[] {

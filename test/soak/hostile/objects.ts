@@ -31,9 +31,48 @@ const ODD_NAMES = [
   '\u0000',
 ] as const;
 
+const LONGEST_NAME = 253;
+/** Each once, as there is no other of that name. */
+const STRANGE_NAMES = [
+  'constructor',
+  'status',
+  'null',
+  'true',
+  '0',
+  '1e3',
+  '0x0',
+  'xn--80ak6aa92e',
+  'a.b.c.d',
+];
+const NO_NAMES = [
+  '',
+  '.',
+  '..',
+  '../nodes',
+  'a/b',
+  'a%2fb',
+  'a..b',
+  '.a',
+  'a.',
+  '-a',
+  'a-',
+  'a b',
+  'Node-1',
+  'toString',
+  '__proto__',
+  'fuzz\u0000',
+  'fuzz\n',
+  'n\u00f6',
+  '\u0430', // an a of Cyrillic
+  '\uff41', // a wide one
+  'a'.repeat(LONGEST_NAME + 1),
+  'a.'.repeat(50_000),
+] as const;
+
 export class ObjectMaker {
   readonly #random: SeededRandom;
   readonly #words: Vocabulary;
+  readonly #strangeNames = [...STRANGE_NAMES];
   /** Of a hundred values, how many are of the wrong kind or beyond an edge; another one for each object. */
   #wrong = 0;
 
@@ -55,8 +94,11 @@ export class ObjectMaker {
   }
 
   #name(name: string): string {
-    const longest = 253 - name.length - 1;
-    return this.#chance(3) ? `${name}.${'n'.repeat(62)}.${'a-'.repeat(90)}b`.slice(0, longest) : name;
+    const way = this.#random.between(1, 100);
+    if (way <= 3) return `${name.padEnd(LONGEST_NAME - 1, '.n-n')}n`;
+    if (way <= 5) return this.#strangeNames.pop() ?? `${name}.constructor`;
+    if (way <= 7) return this.#random.pick(NO_NAMES);
+    return way <= 8 ? hostileText(this.#random, 300) : name;
   }
 
   #metadata(): object {

@@ -1,7 +1,7 @@
 /** Text as nobody should write it, from every class of Unicode. */
 import type { SeededRandom } from '../../e2e/support/random.ts';
 
-const SAMPLES: readonly [string, ...string[]] = [
+export const SAMPLES: readonly [string, ...string[]] = [
   'Firmware 4.2',
   '',
   ' ',
@@ -17,7 +17,9 @@ const SAMPLES: readonly [string, ...string[]] = [
   '\u{1f469}\u200d\u{1f680}\u{1f1e9}\u{1f1ea}\u{e0041}', // four bytes, joiners, tags
   '\ufffd\ufffe\uffff\u{10ffff}', // no characters
   '\ue000\u{f0000}', // private use
-  'ß ſ K İ ı ﬁ Å', // case folding and normal forms
+  'ß ſ K İ ı ﬁ Å ǅ', // case folding and normal forms
+  'ʰa\u20dd Ⅳ ½ _—«»€^', // letters, marks, numbers and signs of the rarer kinds
+  '\ud800 \udfff', // halves of a character
   '中文 العربية עברית हिन्दी ไทย ༄',
   '"\'`$(id);<script>alert(1)</script>%s%n\\u0000{{.}}',
   '__proto__',
