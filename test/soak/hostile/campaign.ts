@@ -1,6 +1,7 @@
 /**
  * Rounds of fuzzed NodeMaintenances through a real API server while the operator runs: create many, edit some, look at
- * what is said of each, delete all, and look at the nodes, the pods and the process. Short and long form share it.
+ * what is said of each, let pods come back, delete all, and look at the nodes, the pods and the process. Short and long
+ * form share it.
  */
 import { nodeMaintenancePath, nodeMaintenancesPath } from '../../../src/api/names.ts';
 import type { NodeMaintenance } from '../../../src/api/types.generated.ts';
@@ -14,7 +15,7 @@ import type { TestBed } from '../../e2e/support/test-bed.ts';
 import { forAll } from '../bulk.ts';
 import { answerProblem, auditProblems, conditionProblems, logProblems, metricsProblems } from './checks.ts';
 import { type FuzzedObject, ObjectMaker } from './objects.ts';
-import type { StoredSpec } from './oracle.ts';
+import type { Life, StoredSpec } from './oracle.ts';
 import { labelKeys, labelValues, Population } from './population.ts';
 
 export interface Round {
@@ -22,6 +23,7 @@ export interface Round {
   readonly accepted: number;
   readonly refused: number;
   readonly evictions: number;
+  readonly deletions: number;
   readonly violations: readonly string[];
 }
 
@@ -34,7 +36,8 @@ export class Campaign {
   readonly #pid: number;
   readonly #port: number;
   readonly #before: ReadonlyMap<string, NodeSnapshot>;
-  #specs: StoredSpec[] = [];
+  /** Of this round's maintenances, by name. */
+  readonly #lives = new Map<string, Life>();
   #violations: string[] = [];
 
   private constructor(
@@ -59,21 +62,27 @@ export class Campaign {
   /** The same seed makes the same objects in the same order. */
   async round(seed: number, count: number): Promise<Round> {
     const random = new SeededRandom(seed);
-    const maker = new ObjectMaker(random, { nodes: this.#population.nodes, labelKeys, labelValues });
+    const { lone, shared } = this.#population;
+    const maker = new ObjectMaker(random, { nodes: shared, labelKeys, labelValues });
     const audit = new AuditLog(this.#bed.cluster.auditLog);
-    this.#specs = [];
+    this.#lives.clear();
     this.#violations = [];
     await this.#population.fill();
-    const objects = Array.from({ length: count }, (_, index) => maker.make(`fuzz-${seed}-${index}`));
+    const objects = Array.from({ length: count }, (_, index) =>
+      maker.make(`fuzz-${seed}-${index}`, lone[index]),
+    );
     const names = (await forAll(objects, async (object) => this.#create(object))).filter(
       (name) => name !== undefined,
     );
     await this.#allClear(names.length);
-    const edits = names.filter(() => random.between(1, 10) === 1);
+    // What comes while all are known has to be judged by all of them.
+    await this.#population.refill();
+    const edits = names.filter((name) => random.between(1, 10) === 1 || lone.includes(this.#nodeOf(name)));
     const changes = edits.map((name) => ({ name, object: maker.make(name, this.#nodeOf(name)) }));
     await forAll(changes, async ({ name, object }) => this.#edit(name, object));
     await this.#allClear(names.length);
-    await forAll(names, async (name) => this.#bed.api.remove(nodeMaintenancePath(name)));
+    await this.#population.refill();
+    await forAll(names, async (name) => this.#delete(name));
     await this.#bed.eventually('all are gone', async () => (await this.#maintenances()).length === 0, WAIT);
     await this.#bed.eventually(
       'all nodes are as before',
@@ -83,41 +92,53 @@ export class Campaign {
         explain: async () => (await this.#changedNodes()).join('\n'),
       },
     );
-    const entries = audit.entries();
     this.#violations.push(
-      ...auditProblems(entries, this.#population.seen, this.#specs),
+      ...auditProblems(audit.entries(), this.#population.seen, [...this.#lives.values()]),
       ...logProblems(this.#operator.logFile),
       ...(await this.#processProblems()),
     );
-    const evictions = audit.accepted(this.#population.namespace).length;
     await this.#bed.checkInvariants(WAIT);
-    const refused = objects.length - names.length;
-    return { seed, accepted: names.length, refused, evictions, violations: this.#violations };
+    const { namespaces } = this.#population;
+    return {
+      seed,
+      accepted: names.length,
+      refused: objects.length - names.length,
+      evictions: namespaces.flatMap((namespace) => audit.accepted(namespace)).length,
+      deletions: namespaces.flatMap((namespace) => audit.podDeletions(namespace)).length,
+      violations: this.#violations,
+    };
   }
 
-  readonly #nodes = new Map<string, string>();
-
   #nodeOf(name: string): string {
-    return this.#nodes.get(name) ?? '';
+    return this.#lives.get(name)?.versions[0]?.spec.nodeName ?? '';
   }
 
   async #create(object: FuzzedObject): Promise<string | undefined> {
     const { name } = object.metadata;
+    const askedAt = Date.now();
     const { status, body } = await this.#bed.api.request('POST', nodeMaintenancesPath, object);
     this.#note(answerProblem(name, status, body), object);
     if (status !== 201) return undefined;
-    const stored = as<{ spec: StoredSpec }>(body).spec;
-    this.#specs.push(stored);
-    this.#nodes.set(name, stored.nodeName);
+    const { spec } = as<{ spec: StoredSpec }>(body);
+    this.#lives.set(name, { versions: [{ spec, askedAt, seenAt: Infinity }], deletionAskedAt: Infinity });
     return name;
   }
 
   async #edit(name: string, object: FuzzedObject): Promise<void> {
     const type = 'application/merge-patch+json';
     const path = nodeMaintenancePath(name);
+    const askedAt = Date.now();
     const { status, body } = await this.#bed.api.request('PATCH', path, { spec: object.spec }, type);
     this.#note(answerProblem(name, status, body), object);
-    if (status === 200) this.#specs.push(as<{ spec: StoredSpec }>(body).spec);
+    if (status !== 200) return;
+    const { spec } = as<{ spec: StoredSpec }>(body);
+    this.#lives.get(name)?.versions.push({ spec, askedAt, seenAt: Infinity });
+  }
+
+  async #delete(name: string): Promise<void> {
+    const life = this.#lives.get(name);
+    if (life) life.deletionAskedAt = Date.now();
+    await this.#bed.api.remove(nodeMaintenancePath(name));
   }
 
   #note(problem: string | undefined, object: FuzzedObject): void {
@@ -140,6 +161,9 @@ export class Campaign {
             .join(', '),
       },
     );
+    const now = Date.now();
+    for (const version of [...this.#lives.values()].flatMap(({ versions }) => versions))
+      version.seenAt = Math.min(version.seenAt, now);
     for (const object of all)
       for (const problem of conditionProblems(object))
         this.#violations.push(`${nameOf(object)}: ${problem}: ${JSON.stringify(object.spec)}`);

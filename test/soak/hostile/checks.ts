@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, truncateSync } from 'node:fs';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
 import type { NodeMaintenance } from '../../../src/api/types.generated.ts';
-import { type AuditEntry, isByOperator, toEviction } from '../../e2e/support/audit.ts';
-import { mayBeDeleted, mayBeEvicted, type SeenPod, type StoredSpec } from './oracle.ts';
+import { type AuditEntry, type DeleteOptions, isByOperator, toEviction } from '../../e2e/support/audit.ts';
+import { type Asked, type Life, objection, type SeenPod } from './oracle.ts';
 
 const unclean = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]|(?![\u200c\u200d])\p{Cf}/u;
 const LONGEST_MESSAGE = 4096;
@@ -54,33 +54,30 @@ export function conditionProblems({ metadata, status }: NodeMaintenance): string
   ];
 }
 
-/** Evictions and deletions that no maintenance covers. */
+/** Evictions and deletions that the maintenances do not ask for, or that one of them does not consent to. */
 export function auditProblems(
   entries: readonly AuditEntry[],
   pods: ReadonlyMap<string, SeenPod>,
-  specs: readonly StoredSpec[],
+  lives: readonly Life[],
 ): string[] {
-  const own = entries.filter(isByOperator);
-  const evictions = own.filter(
-    ({ verb, objectRef }) => verb === 'create' && objectRef?.subresource === 'eviction',
-  );
-  const deletions = own.filter(({ verb, objectRef }) => verb === 'delete' && objectRef?.resource === 'pods');
-  const onNode = Map.groupBy(specs, ({ nodeName }) => nodeName);
-  const judge = (what: string, uid: string, may: typeof mayBeEvicted): string[] => {
+  const judge = (what: Asked['what'], uid: string, entry: AuditEntry): string[] => {
     const pod = pods.get(uid);
     if (pod === undefined) return [`${what} of a pod that nobody made, ${uid}`];
-    const about = onNode.get(pod.node) ?? [];
-    return may(pod, about)
-      ? []
-      : [`${what} of ${JSON.stringify(pod)}, which none of ${JSON.stringify(about)} covers`];
+    const problem = objection(pod, { what, at: Date.parse(entry.requestReceivedTimestamp) }, lives);
+    if (problem === undefined) return [];
+    const about = lives.filter(({ versions }) => versions[0]?.spec.nodeName === pod.node);
+    return [
+      `${what} of ${JSON.stringify(pod)} (${entry.requestReceivedTimestamp}): ${problem}; its node has ${JSON.stringify(about)}`,
+    ];
   };
-  return [
-    ...evictions.flatMap((entry) => judge('eviction', toEviction(entry).uid, mayBeEvicted)),
-    ...deletions.flatMap((entry) => {
-      const { preconditions } = as<{ preconditions?: { uid?: string } }>(entry.requestObject ?? {});
-      return judge('deletion', preconditions?.uid ?? '', mayBeDeleted);
-    }),
-  ];
+  return entries.filter(isByOperator).flatMap((entry) => {
+    const { verb, objectRef } = entry;
+    if (verb === 'create' && objectRef?.subresource === 'eviction')
+      return judge('eviction', toEviction(entry).uid, entry);
+    if (verb !== 'delete' || objectRef?.resource !== 'pods') return [];
+    const { preconditions } = as<DeleteOptions>(entry.requestObject ?? {});
+    return judge('deletion', preconditions?.uid ?? '', entry);
+  });
 }
 
 /** Every line is one JSON object of the logger's own, and none tells of an error. Reads the log and empties it. */

@@ -81,7 +81,7 @@ export class ObjectMaker {
     this.#words = words;
   }
 
-  /** `node`: for an edit, which cannot change it. */
+  /** `name`: unless it becomes a strange one; `node`: where there is no choice of it. */
   make(name: string, node?: string): FuzzedObject {
     this.#wrong = this.#random.pick([0, 0, 0, 0, 0, 0, 0, 1, 5, 30]);
     const fields = as<Record<string, unknown>>(this.#object(spec));
@@ -134,7 +134,7 @@ export class ObjectMaker {
     const entries: [string, unknown][] = [];
     for (const [field, inner] of Object.entries(schema.properties ?? {})) {
       const isNeeded = schema.required?.includes(field) ?? false;
-      if (!isNeeded && this.#chance(60)) continue;
+      if (!isNeeded && this.#chance(field === 'drain' ? 20 : 60)) continue;
       if (isNeeded && this.#chance(this.#wrong)) continue;
       const value = !isNeeded && this.#chance(5) ? null : this.#value(inner, field);
       entries.push([field, value]);

@@ -1,4 +1,4 @@
-/** Nodes with one pod of each kind on each, which come back between rounds. */
+/** Nodes with one pod of each kind on each, which come back when they have left. */
 import { FAKE_NODE_TOLERATION } from '../../../hack/cluster/lib/made-for.ts';
 import type { Node, Pod } from '../../../src/kube/types.ts';
 import {
@@ -18,45 +18,58 @@ export const labelValues = ['web', 'db', 'constructor', '', 'x', 'valueOf'] as c
 
 interface KindOfPod {
   readonly kind: SeenPod['kind'];
+  /** By what a budget that never lets go selects it; it has none unless given. */
+  readonly budget?: 'label' | 'namespace';
   readonly options: PodOptions;
 }
 
 const PODS: Readonly<Record<string, KindOfPod>> = {
   web: { kind: 'managed', options: { labels: { app: 'web', constructor: 'constructor', toString: '' } } },
-  db: { kind: 'managed', options: { labels: { app: 'db', tier: 'db', 'a.b/c_d': 'x' } } },
+  db: {
+    kind: 'managed',
+    budget: 'label',
+    options: { labels: { app: 'db', tier: 'db', 'a.b/c_d': 'x' } },
+  },
+  sealed: { kind: 'managed', budget: 'namespace', options: { labels: {} } },
   bare: { kind: 'unmanaged', options: { labels: { app: 'web', tier: 'valueOf' } } },
   scratch: { kind: 'emptyDir', options: { labels: { app: 'x' }, emptyDir: true } },
 };
 
+const WAIT = { timeoutMs: 120_000 } as const;
+
+type Names = readonly [string, ...string[]];
+type Owner = Parameters<typeof ownedBy>[0];
+
 export class Population {
-  readonly namespace: string;
-  readonly nodes: readonly [string, ...string[]];
+  /** For all pods but those whose budget selects whatever is in its namespace. */
+  readonly #namespace: string;
+  readonly #sealed: string;
+  /** Nodes that have one maintenance at a time, so that what may leave is known to the letter. */
+  readonly lone: readonly string[];
+  /** Nodes that many maintenances name. */
+  readonly shared: Names;
   /** By UID: all that there ever were. */
   readonly seen = new Map<string, SeenPod>();
   readonly #bed: TestBed;
-  readonly #owner: Parameters<typeof ownedBy>[0];
+  /** For each of PODS its own: of one controller's pods that come back some are let be. */
+  readonly #owners = new Map<string, Owner>();
 
-  private constructor(
-    bed: TestBed,
-    namespace: string,
-    nodes: readonly [string, ...string[]],
-    owner: Parameters<typeof ownedBy>[0],
-  ) {
+  private constructor(bed: TestBed, nodes: Names) {
     this.#bed = bed;
-    this.namespace = namespace;
-    this.nodes = nodes;
-    this.#owner = owner;
+    this.#namespace = `${bed.prefix}-pods`;
+    this.#sealed = `${bed.prefix}-sealed`;
+    const [first, ...rest] = nodes;
+    const lone = Math.floor(nodes.length / 3);
+    this.lone = rest.slice(0, lone);
+    this.shared = [first, ...rest.slice(lone)];
   }
 
   static async settle(bed: TestBed, count: number): Promise<Population> {
-    const namespace = `${bed.prefix}-pods`;
-    await bed.namespace(namespace);
-    bed.expectPodDeletions(namespace); // the oracle says which may be deleted
     const nodeOf = (number: number): string => `${bed.prefix}-n${number}`;
-    const nodes: [string, ...string[]] = [
-      nodeOf(0),
-      ...Array.from({ length: count - 1 }, (_, at) => nodeOf(at + 1)),
-    ];
+    const nodes: Names = [nodeOf(0), ...Array.from({ length: count - 1 }, (_, at) => nodeOf(at + 1))];
+    const population = new Population(bed, nodes);
+    for (const name of population.namespaces) await bed.namespace(name);
+    bed.expectPodDeletions(...population.namespaces); // the oracle says which may be deleted
     await Promise.all(
       nodes.map(async (name, index) =>
         bed.addNode(name, {
@@ -67,93 +80,129 @@ export class Population {
         }),
       ),
     );
-    // Only that there is a controller counts; this one creates nothing.
-    const owner = await bed.api.create<{ metadata: { name: string; uid: string } }>(
-      `/api/v1/namespaces/${namespace}/configmaps`,
-      { metadata: { name: 'owner' } },
-    );
-    await bed.kubectl.apply(
-      daemonSet(namespace, 'agent', { labels: { tier: 'x' }, tolerations: [{ operator: 'Exists' }] }),
-      budget(namespace, 'db', { minAvailable: '100%' }),
-    );
-    const population = new Population(bed, namespace, nodes, {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      ...owner,
-    });
-    await bed.eventually('a pod of the DaemonSet runs on each node', async () => {
-      const pods = await bed.api.pods(namespace);
-      return pods.filter(({ status }) => status?.phase === 'Running').length >= nodes.length;
-    });
-    await population.#see();
-    await population.#mirrorPods();
+    await population.#makeOwners();
+    await population.#makeBudgets(count);
+    await population.#daemonPods(nodes);
+    await population.#mirrorPods(nodes);
     return population;
   }
 
-  /** Creates what is missing, and waits until it runs. */
+  get namespaces(): readonly string[] {
+    return [this.#namespace, this.#sealed];
+  }
+
+  /** Creates what is missing, and waits until all of it runs: while there are no maintenances. */
   async fill(): Promise<void> {
     await this.#bed.eventually(
       'all pods are there and run',
       async () => {
-        const pods = await this.#bed.api.pods(this.namespace);
-        const there = new Set(pods.map(({ metadata }) => metadata.name));
-        const missing = this.#wanted().filter(({ metadata }) => !there.has(metadata.name));
-        await forAll(missing, async (pod) => this.#bed.api.create(this.#collection, pod));
-        const rest = pods.filter(
-          ({ metadata, status }) => metadata.deletionTimestamp !== undefined || status?.phase !== 'Running',
-        );
-        return missing.length === 0 && rest.length === 0;
+        const pods = await this.#pods();
+        return (await this.#complete(pods)) === 0 && pods.every((pod) => isRunning(pod) && !isLeaving(pod));
       },
-      { timeoutMs: 120_000 },
-    );
-    await this.#see();
-  }
-
-  #wanted(): Manifest[] {
-    return this.nodes.flatMap((node) =>
-      Object.entries(PODS).map(([name, { kind, options }]) => {
-        const pod = barePod(this.namespace, `${name}-${node}`, {
-          ...options,
-          stopsIn: '1s',
-          tolerations: [FAKE_NODE_TOLERATION],
-          spec: { nodeName: node },
-        });
-        const labelled = { ...pod, metadata: { ...pod.metadata, labels: options.labels } };
-        return kind === 'unmanaged' ? labelled : ownedBy(this.#owner, labelled);
-      }),
+      WAIT,
     );
   }
 
-  get #collection(): string {
-    return `/api/v1/namespaces/${this.namespace}/pods`;
+  /** Lets those come back that have left, and waits until they run or are leaving again: while there are maintenances. */
+  async refill(): Promise<void> {
+    const left = async (): Promise<readonly Pod[] | false> => {
+      const pods = await this.#pods();
+      return !pods.some(isLeaving) && pods;
+    };
+    await this.#complete(await this.#bed.eventually('what leaves is gone', left, WAIT));
+    await this.#bed.eventually(
+      'what came back runs or leaves',
+      async () => (await this.#pods()).every((pod) => isRunning(pod) || isLeaving(pod)),
+      WAIT,
+    );
   }
 
-  async #mirrorPods(): Promise<void> {
-    for (const name of this.nodes) {
+  async #pods(): Promise<readonly Pod[]> {
+    return (await Promise.all(this.namespaces.map(async (name) => this.#bed.api.pods(name)))).flat();
+  }
+
+  /** Returns how many were missing. */
+  async #complete(pods: readonly Pod[]): Promise<number> {
+    const there = new Set(pods.map(({ metadata }) => metadata.name));
+    const missing = [...this.lone, ...this.shared]
+      .flatMap((node) => Object.entries(PODS).map(([name, kind]) => ({ node, name, kind })))
+      .filter(({ node, name }) => !there.has(`${name}-${node}`));
+    await forAll(missing, async ({ node, name, kind }) => this.#make(node, name, kind));
+    return missing.length;
+  }
+
+  async #make(node: string, name: string, { kind, budget: by, options }: KindOfPod): Promise<void> {
+    const namespace = this.#namespaceBy(by);
+    const pod = barePod(namespace, `${name}-${node}`, {
+      ...options,
+      stopsIn: '1s',
+      tolerations: [FAKE_NODE_TOLERATION],
+      spec: { nodeName: node },
+    });
+    const labelled = { ...pod, metadata: { ...pod.metadata, labels: options.labels } };
+    const owner = this.#owners.get(name);
+    await this.#create(owner ? ownedBy(owner, labelled) : labelled, { kind, hasBudget: by !== undefined });
+  }
+
+  #namespaceBy(by: KindOfPod['budget']): string {
+    return by === 'namespace' ? this.#sealed : this.#namespace;
+  }
+
+  async #create(pod: Manifest, about: Pick<SeenPod, 'kind' | 'hasBudget'>): Promise<void> {
+    const madeAt = Date.now();
+    const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods`;
+    this.#see(await this.#bed.api.create<Pod>(path, pod), { ...about, madeAt });
+  }
+
+  #see({ metadata, spec }: Pod, about: Pick<SeenPod, 'kind' | 'hasBudget' | 'madeAt'>): void {
+    const { uid, name, namespace = '', labels = {} } = metadata;
+    this.seen.set(uid, { uid, namespace, name, labels, node: spec.nodeName ?? '', ...about });
+  }
+
+  /** Only that there is a controller counts; these create nothing. */
+  async #makeOwners(): Promise<void> {
+    for (const [name, { kind, budget: by }] of Object.entries(PODS)) {
+      if (kind === 'unmanaged') continue;
+      const path = `/api/v1/namespaces/${this.#namespaceBy(by)}/configmaps`;
+      const owner = await this.#bed.api.create<Pick<Owner, 'metadata'>>(path, { metadata: { name } });
+      this.#owners.set(name, { apiVersion: 'v1', kind: 'ConfigMap', ...owner });
+    }
+  }
+
+  async #makeBudgets(nodes: number): Promise<void> {
+    const all = budget(this.#sealed, 'all', {});
+    await this.#bed.kubectl.apply(budget(this.#namespace, 'db', { minAvailable: '100%' }), {
+      ...all,
+      spec: { selector: {}, minAvailable: nodes },
+    });
+  }
+
+  async #daemonPods(nodes: Names): Promise<void> {
+    const madeAt = Date.now();
+    await this.#bed.kubectl.apply(
+      daemonSet(this.#namespace, 'agent', { labels: { tier: 'x' }, tolerations: [{ operator: 'Exists' }] }),
+    );
+    const pods = await this.#bed.eventually('a pod of the DaemonSet runs on each node', async () => {
+      const running = (await this.#pods()).filter(isRunning);
+      return running.length >= nodes.length && running;
+    });
+    for (const pod of pods) this.#see(pod, { kind: 'daemon', hasBudget: false, madeAt });
+  }
+
+  async #mirrorPods(nodes: Names): Promise<void> {
+    for (const name of nodes) {
       const node = await this.#bed.api.get<Node>(`/api/v1/nodes/${name}`);
-      const pod = barePod(this.namespace, `static-${name}`, {
+      const pod = barePod(this.#namespace, `static-${name}`, {
         labels: { app: 'web' },
         annotations: { 'kubernetes.io/config.mirror': 'hash', 'kubernetes.io/config.source': 'file' },
         tolerations: [{ operator: 'Exists' }],
         spec: { nodeName: name },
       });
-      await this.#bed.api.create(
-        this.#collection,
-        ownedBy({ apiVersion: 'v1', kind: 'Node', metadata: node.metadata }, pod),
-      );
-    }
-    await this.#see();
-  }
-
-  async #see(): Promise<void> {
-    for (const pod of await this.#bed.api.pods(this.namespace)) {
-      const { uid, name, namespace = '', labels = {} } = pod.metadata;
-      this.seen.set(uid, { uid, namespace, name, labels, node: pod.spec.nodeName ?? '', kind: kindOf(pod) });
+      const owner = { apiVersion: 'v1', kind: 'Node', metadata: node.metadata };
+      await this.#create(ownedBy(owner, pod), { kind: 'mirror', hasBudget: false });
     }
   }
 }
 
-function kindOf({ metadata }: Pod): SeenPod['kind'] {
-  const prefix = metadata.name.split('-')[0] ?? '';
-  return prefix === 'agent' ? 'daemon' : prefix === 'static' ? 'mirror' : (PODS[prefix]?.kind ?? 'mirror');
-}
+const isRunning = ({ status }: Pod): boolean => status?.phase === 'Running';
+const isLeaving = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
