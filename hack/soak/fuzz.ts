@@ -1,7 +1,9 @@
 /** Fuzzed NodeMaintenances, 100,000 unless told otherwise, in rounds; a new cluster now and then keeps its database small. */
 import { startOwnBed } from '../../test/e2e/support/own-bed.ts';
 import { Campaign, type Round } from '../../test/soak/hostile/campaign.ts';
+import { errorMessage } from '../cluster/lib/untyped.ts';
 import type { SoakContext, SoakForm, SoakResult } from './form.ts';
+import { fillRun } from './runs.ts';
 
 const COUNT = 100_000;
 const OBJECTS_A_ROUND = 1_000;
@@ -9,31 +11,51 @@ const ROUNDS_A_CLUSTER = 10;
 const NODES = 100;
 const FLAGS = ['--max-unavailable-nodes=80%', '--log-level=info', '--eviction-burst=1000'];
 
-/** `sizes`: objects of each round that is still to come. */
-async function roundsOf(context: SoakContext, from: number, sizes: readonly number[]): Promise<Round[]> {
+interface Tally {
+  readonly sizes: readonly number[];
+  /** Rounds that were begun. */
+  begun: number;
+  readonly rounds: Round[];
+  readonly violations: string[];
+}
+
+/** Plays rounds on one cluster until it has served its time, or one does not come to its end. */
+async function playOn(context: SoakContext, tally: Tally): Promise<void> {
   const { signal, log } = context;
+  const broken = (violation: string): void => {
+    log(`BROKEN ${violation}`);
+    tally.violations.push(violation);
+  };
   const bed = await startOwnBed('fuzz', 'fuzz', { signal });
-  const done: Round[] = [];
   try {
     const operator = await bed.startOperator({ flags: FLAGS });
     const campaign = await Campaign.begin(bed, operator, NODES);
-    for (const [index, size] of sizes.entries()) {
-      signal.throwIfAborted();
+    for (const size of tally.sizes.slice(tally.begun, tally.begun + ROUNDS_A_CLUSTER)) {
+      if (signal.aborted) return;
+      const seed = context.seed + tally.begun++;
+      const again = `--seed ${seed} --count ${size}`;
       const started = performance.now();
-      const round = await campaign.round(context.seed + from + index, size);
-      done.push(round);
-      bed.forgetAuditLog();
-      const seconds = ((performance.now() - started) / 1000).toFixed(0);
-      log(
-        `round ${from + index + 1}: ${round.accepted} taken, ${round.refused} refused, ${round.evictions} pods evicted, ` +
-          `${round.violations.length} problems, ${seconds} s (seed ${round.seed})`,
-      );
+      try {
+        const round = await campaign.round(seed, size);
+        bed.forgetAuditLog();
+        tally.rounds.push(round);
+        for (const violation of round.violations) broken(`${again}: ${violation}`);
+        const seconds = ((performance.now() - started) / 1000).toFixed(0);
+        log(
+          `round ${tally.begun}: ${round.accepted} taken, ${round.refused} refused, ${round.evictions} pods evicted, ` +
+            `${round.deletions} deleted, ${round.violations.length} problems, ${seconds} s (${again})`,
+        );
+      } catch (error) {
+        // The processes of this run have been interrupted as well.
+        if (signal.aborted) return;
+        for (const problem of [...campaign.violations, errorMessage(error)]) broken(`${again}: ${problem}`);
+        return;
+      }
     }
   } finally {
     await bed.cleanUp();
     await bed.cluster.stop();
   }
-  return done;
 }
 
 async function run(context: SoakContext): Promise<SoakResult> {
@@ -41,25 +63,25 @@ async function run(context: SoakContext): Promise<SoakResult> {
   const sizes = Array.from({ length: Math.ceil(count / OBJECTS_A_ROUND) }, (_, index) =>
     Math.min(OBJECTS_A_ROUND, count - index * OBJECTS_A_ROUND),
   );
-  const rounds: Round[] = [];
-  while (rounds.length < sizes.length) {
-    const from = rounds.length;
-    const part = sizes.slice(from, from + ROUNDS_A_CLUSTER);
-    rounds.push(...(await roundsOf(context, from, part)));
-  }
+  const tally: Tally = { sizes, begun: 0, rounds: [], violations: [] };
+  while (tally.begun < sizes.length && !context.signal.aborted) await playOn(context, tally);
+  const { rounds, violations } = tally;
   const sum = (of: (round: Round) => number): number => rounds.reduce((total, round) => total + of(round), 0);
-  const [accepted, refused, evictions] = [
-    sum((one) => one.accepted),
-    sum((one) => one.refused),
-    sum((one) => one.evictions),
-  ];
+  const [accepted, refused] = [sum((one) => one.accepted), sum((one) => one.refused)];
+  const [evictions, deletions] = [sum((one) => one.evictions), sum((one) => one.deletions)];
   return {
-    summary: `${count} objects: ${accepted} taken, ${refused} refused by the API server, ${evictions} pods evicted.`,
-    goals: [],
-    violations: rounds.flatMap(({ seed, violations }) =>
-      violations.map((violation) => `${violation} (--seed ${seed} --count ${OBJECTS_A_ROUND})`),
-    ),
-    figures: { accepted, refused, evictions, rounds: rounds.length },
+    summary: `${accepted + refused} objects in ${rounds.length} rounds: ${accepted} taken, ${refused} refused by the API server, ${evictions} pods evicted, ${deletions} deleted.`,
+    // A round in which nobody has to leave proves nothing.
+    goals: [
+      {
+        what: 'rounds in which nobody was evicted',
+        value: rounds.filter((one) => one.evictions === 0).length,
+        unit: '',
+        limit: Math.floor(rounds.length / 20),
+      },
+    ],
+    violations,
+    figures: { accepted, refused, evictions, deletions, rounds: rounds.length },
   };
 }
 
@@ -67,4 +89,5 @@ export const fuzz: SoakForm = {
   name: 'fuzz',
   title: 'fuzzed NodeMaintenances through a real API server',
   run,
+  fill: fillRun('fuzz'),
 };

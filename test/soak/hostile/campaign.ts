@@ -109,6 +109,11 @@ export class Campaign {
     };
   }
 
+  /** Of the round so far, also of one that has not come to its end. */
+  get violations(): readonly string[] {
+    return this.#violations;
+  }
+
   #nodeOf(name: string): string {
     return this.#lives.get(name)?.versions[0]?.spec.nodeName ?? '';
   }
