@@ -26,7 +26,7 @@ export interface StateNode {
 
 export interface StatePod {
   readonly metadata: Meta;
-  readonly spec: { readonly nodeName?: string };
+  readonly spec: { readonly nodeName?: string; readonly volumes?: readonly { readonly emptyDir?: object }[] };
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
@@ -40,7 +40,12 @@ export interface StateMaintenance {
   readonly metadata: Meta;
   readonly spec: {
     readonly nodeName: string;
-    readonly drain?: { readonly skipWaitForDeleteTimeoutSeconds?: number };
+    readonly drain?: {
+      readonly skipWaitForDeleteTimeoutSeconds?: number;
+      readonly podSelector?: Selector;
+      readonly unmanagedPods?: string;
+      readonly emptyDirPods?: string;
+    };
   };
   readonly status?: {
     readonly observedGeneration?: number;
@@ -150,7 +155,7 @@ function falselyDrained(maintenance: StateMaintenance, { pods }: ClusterState): 
 function idle(maintenance: StateMaintenance, state: ClusterState): string[] {
   const { metadata, spec, status = {} } = maintenance;
   const { pods, budgets, attachments } = state;
-  const leaving = pods.filter((pod) => pod.spec.nodeName === spec.nodeName && hasToLeave(pod));
+  const leaving = pods.filter((pod) => pod.spec.nodeName === spec.nodeName && isAsked(pod, maintenance));
   const isAttached = attachments.some((one) => one.spec.nodeName === spec.nodeName);
   const waitsForVolumes = said(maintenance, 'VolumesDetached')?.status === 'False' && isAttached;
   if (leaving.length === 0 && !waitsForVolumes)
@@ -174,6 +179,19 @@ function idle(maintenance: StateMaintenance, state: ClusterState): string[] {
       .filter((pod) => listed.get(keyOf(pod)) === 'PodDisruptionBudget' && isAllowed(pod, budgets))
       .map((pod) => `${metadata.name} waits for a budget of ${keyOf(pod)} that allows it to go`),
   ];
+}
+
+/** Whether this maintenance has a say about it: what it leaves alone it need not explain. */
+function isAsked(pod: StatePod, { spec: { drain = {} } }: StateMaintenance): boolean {
+  const { labels = {}, ownerReferences = [] } = pod.metadata;
+  const isManaged = ownerReferences.some(({ controller }) => controller === true);
+  const hasEmptyDir = pod.spec.volumes?.some(({ emptyDir }) => emptyDir !== undefined) ?? false;
+  return (
+    hasToLeave(pod) &&
+    selects(drain.podSelector ?? {}, labels) &&
+    (isManaged || drain.unmanagedPods !== 'Skip') &&
+    (!hasEmptyDir || drain.emptyDirPods !== 'Skip')
+  );
 }
 
 const keyOf = ({ metadata }: { readonly metadata: Meta }): string => `${metadata.namespace}/${metadata.name}`;

@@ -172,6 +172,7 @@ export class Campaign {
     for (const object of all)
       for (const problem of conditionProblems(object))
         this.#violations.push(`${nameOf(object)}: ${problem}: ${JSON.stringify(object.spec)}`);
+    await this.#bed.checkInvariants(WAIT);
   }
 
   async #maintenances(): Promise<readonly NodeMaintenance[]> {

@@ -19,6 +19,7 @@ function lost(one: StateMaintenance, others: Partial<ClusterState> = {}): string
 
 const app = { app: 'x' };
 const pod = { metadata: { name: 'p', namespace: 'ns', labels: app }, spec: { nodeName: 'n' } };
+const scratchPod = { ...pod, spec: { ...pod.spec, volumes: [{ emptyDir: {} }] } };
 const daemonPod = {
   ...pod,
   metadata: { ...pod.metadata, ownerReferences: [{ kind: 'DaemonSet', controller: true }] },
@@ -123,6 +124,21 @@ describe('a maintenance is lost', () => {
     const one = maintenance({ status: status('Draining') });
     expect(lost(one, { pods: [pod] })).toEqual([expect.stringContaining('says nothing about 1 of ns/p')]);
     expect(lost(blocked('UnmanagedPod'), { pods: [pod] })).toEqual([]);
+  });
+
+  test.each([
+    ['a pod that podSelector leaves out', { podSelector: { matchLabels: { app: 'y' } } }, pod, true],
+    ['a pod that podSelector selects', { podSelector: { matchLabels: app } }, pod, false],
+    ['an unmanaged pod that is skipped', { unmanagedPods: 'Skip' }, pod, true],
+    ['a pod with emptyDir that is skipped', { emptyDirPods: 'Skip' }, scratchPod, true],
+    ['a pod without emptyDir', { emptyDirPods: 'Skip' }, pod, false],
+  ])('%s', (_, drain, there, isLeftAlone) => {
+    const volumes = { type: 'VolumesDetached', status: 'False' };
+    const one = maintenance({
+      spec: { nodeName: 'n', drain },
+      status: { ...status('Draining'), conditions: [...conditions('Draining'), volumes] },
+    });
+    expect(lost(one, { ...attached('n'), pods: [there] })).toHaveLength(isLeftAlone ? 0 : 1);
   });
 
   test('that waits for a budget which allows it', () => {
