@@ -181,17 +181,15 @@ function idle(maintenance: StateMaintenance, state: ClusterState): string[] {
   ];
 }
 
-/** Whether this maintenance has a say about it: what it leaves alone it need not explain. */
+/** Whether this maintenance has a say about it: what it leaves alone it need not explain. Block counts before Skip. */
 function isAsked(pod: StatePod, { spec: { drain = {} } }: StateMaintenance): boolean {
   const { labels = {}, ownerReferences = [] } = pod.metadata;
+  const { podSelector = {}, unmanagedPods = 'Block', emptyDirPods = 'Evict' } = drain;
   const isManaged = ownerReferences.some(({ controller }) => controller === true);
   const hasEmptyDir = pod.spec.volumes?.some(({ emptyDir }) => emptyDir !== undefined) ?? false;
-  return (
-    hasToLeave(pod) &&
-    selects(drain.podSelector ?? {}, labels) &&
-    (isManaged || drain.unmanagedPods !== 'Skip') &&
-    (!hasEmptyDir || drain.emptyDirPods !== 'Skip')
-  );
+  const policies = [...(isManaged ? [] : [unmanagedPods]), ...(hasEmptyDir ? [emptyDirPods] : [])];
+  const isSkipped = policies.includes('Skip') && !policies.includes('Block');
+  return hasToLeave(pod) && selects(podSelector, labels) && !isSkipped;
 }
 
 const keyOf = ({ metadata }: { readonly metadata: Meta }): string => `${metadata.namespace}/${metadata.name}`;

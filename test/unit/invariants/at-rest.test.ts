@@ -130,7 +130,14 @@ describe('a maintenance is lost', () => {
     ['a pod that podSelector leaves out', { podSelector: { matchLabels: { app: 'y' } } }, pod, true],
     ['a pod that podSelector selects', { podSelector: { matchLabels: app } }, pod, false],
     ['an unmanaged pod that is skipped', { unmanagedPods: 'Skip' }, pod, true],
-    ['a pod with emptyDir that is skipped', { emptyDirPods: 'Skip' }, scratchPod, true],
+    [
+      'a pod with emptyDir that is skipped',
+      { unmanagedPods: 'Evict', emptyDirPods: 'Skip' },
+      scratchPod,
+      true,
+    ],
+    ['one that is skipped and blocked', { unmanagedPods: 'Skip', emptyDirPods: 'Block' }, scratchPod, false],
+    ['one that is blocked by default and skipped', { emptyDirPods: 'Skip' }, scratchPod, false],
     ['a pod without emptyDir', { emptyDirPods: 'Skip' }, pod, false],
   ])('%s', (_, drain, there, isLeftAlone) => {
     const volumes = { type: 'VolumesDetached', status: 'False' };
