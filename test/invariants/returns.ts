@@ -1,7 +1,7 @@
 /** Which controllers put pods on a node again and again, learned from the audit log alone. */
 import { as } from '../../hack/cluster/lib/untyped.ts';
 import { type AuditEntry, toEviction } from '../e2e/support/audit.ts';
-import { answeredAt, isOk, type PodLife, type PodRegister, receivedAt } from './pod-register.ts';
+import { answeredAt, type PodLife, type PodRegister, receivedAt } from './pod-register.ts';
 
 /** From then on what its controller puts on the node again is not waited for (docs/drain.md). */
 const MOST = 3;
@@ -35,8 +35,8 @@ export class Returns {
     this.#pods = pods;
   }
 
+  /** To be shown what was carried out, and nothing else. */
   see(entry: AuditEntry): void {
-    if (!isOk(entry)) return;
     const { resource, subresource } = entry.objectRef ?? {};
     if (subresource === 'eviction') this.#evicted(entry);
     if (resource === 'nodemaintenances') this.#maintained(entry);

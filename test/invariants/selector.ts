@@ -4,7 +4,7 @@ export interface Selector {
   readonly matchExpressions?: readonly {
     readonly key: string;
     readonly operator: string;
-    readonly values?: readonly string[];
+    readonly values?: readonly string[] | null;
   }[];
 }
 
@@ -12,14 +12,16 @@ export interface Selector {
 export function selects(selector: Selector | undefined, labels: Readonly<Record<string, string>>): boolean {
   if (!selector) return false;
   const { matchLabels = {}, matchExpressions = [] } = selector;
+  // A label may be called like what every object has: constructor, toString.
+  const has = new Map(Object.entries(labels));
   return (
-    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = labels[key];
+    Object.entries(matchLabels).every(([key, value]) => has.get(key) === value) &&
+    matchExpressions.every(({ key, operator, values }) => {
+      const value = has.get(key);
       if (operator === 'Exists') return value !== undefined;
       if (operator === 'DoesNotExist') return value === undefined;
-      if (operator === 'In') return value !== undefined && values.includes(value);
-      return value === undefined || !values.includes(value); // NotIn
+      const isAmong = value !== undefined && (values ?? []).includes(value);
+      return operator === 'In' ? isAmong : !isAmong;
     })
   );
 }

@@ -1,5 +1,5 @@
 /** Which pods the maintenances of a node may make leave, read from the documentation and not from the operator's code. */
-import { as } from '../../../hack/cluster/lib/untyped.ts';
+import { type Selector, selects } from '../../invariants/selector.ts';
 
 /** All times here are milliseconds since the epoch. */
 export interface SeenPod {
@@ -15,22 +15,13 @@ export interface SeenPod {
   readonly madeAt: number;
 }
 
-interface Requirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[] | null;
-}
-
 /** As the API server has stored it. */
 export interface StoredSpec {
   readonly nodeName: string;
   readonly nodeDrainPolicy?: string;
   readonly suspend?: boolean;
   readonly drain?: {
-    readonly podSelector?: {
-      readonly matchLabels?: Readonly<Record<string, string>>;
-      readonly matchExpressions?: readonly Requirement[];
-    };
+    readonly podSelector?: Selector;
     readonly unmanagedPods?: string;
     readonly emptyDirPods?: string;
     readonly onTimeout?: string;
@@ -97,7 +88,7 @@ const evacuates = ({ nodeDrainPolicy }: StoredSpec): boolean => nodeDrainPolicy 
 /** One such maintenance is enough for the pod to be asked, where all consent. */
 function covers(spec: StoredSpec, pod: SeenPod): boolean {
   const { suspend, drain = {} } = spec;
-  return evacuates(spec) && suspend !== true && selects(drain.podSelector, pod.labels);
+  return evacuates(spec) && suspend !== true && selects(drain.podSelector ?? {}, pod.labels);
 }
 
 /** All have to, also one that is suspended and one whose podSelector leaves the pod out. */
@@ -111,23 +102,5 @@ function consents(spec: StoredSpec, { kind }: SeenPod, what: Asked['what']): boo
     drain.onTimeout === 'Delete' ||
     drain.unsatisfiableBudgets === 'Delete' ||
     drain.deleteBlockedAfterSeconds !== undefined
-  );
-}
-
-function selects(
-  selector: NonNullable<StoredSpec['drain']>['podSelector'],
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  const has = new Map(Object.entries(labels));
-  const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
-  return (
-    Object.entries(matchLabels).every(([key, value]) => has.get(key) === value) &&
-    matchExpressions.every(({ key, operator, values }) => {
-      const value = has.get(key);
-      if (operator === 'Exists') return value !== undefined;
-      if (operator === 'DoesNotExist') return value === undefined;
-      const isAmong = value !== undefined && as<readonly string[]>(values ?? []).includes(value);
-      return operator === 'In' ? isAmong : !isAmong;
-    })
   );
 }

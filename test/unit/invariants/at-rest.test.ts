@@ -128,6 +128,12 @@ describe('a maintenance is lost', () => {
 
   test.each([
     ['a pod that podSelector leaves out', { podSelector: { matchLabels: { app: 'y' } } }, pod, true],
+    [
+      'a pod without a label that every object seems to have',
+      { podSelector: { matchExpressions: [{ key: 'constructor', operator: 'Exists' }] } },
+      pod,
+      true,
+    ],
     ['a pod that podSelector selects', { podSelector: { matchLabels: app } }, pod, false],
     ['an unmanaged pod that is skipped', { unmanagedPods: 'Skip' }, pod, true],
     [
