@@ -124,6 +124,10 @@ class Round {
     const { memory } = this.#input;
     const lane = memory.lane(key);
     const candidates = unreadyFirst(queued.filter(({ pod }) => !memory.inFlight.has(pod.metadata.uid)));
+    const obstacle = heldByBudgets(
+      budgets,
+      candidates.map(({ pod }) => pod),
+    );
     if (budgets.length === 1) this.#claim(key, candidates.length);
     const [budget] = budgets;
     const refusedBefore = budget === undefined || lane.refusedVersion === budget.metadata.resourceVersion;
@@ -132,8 +136,7 @@ class Round {
     if (shown > 0) {
       this.#refuse(
         queued.filter(({ heldUpBefore }) => heldUpBefore),
-        budgets,
-        candidates,
+        obstacle,
       );
       // Whoever has the lane wakes this node when the answers are there; so does the budget when it shows them.
       const taken = this.#unseen(lane) + this.#claimedByElders(lane);
@@ -143,7 +146,7 @@ class Round {
       this.#claim(key, candidates.length - going.length);
       return;
     }
-    this.#refuse(queued, budgets, candidates);
+    this.#refuse(queued, obstacle);
     if (lane.busy === undefined) this.#escalateOrProbe(key, candidates, refusedBefore);
   }
 
@@ -196,15 +199,7 @@ class Round {
     return this.#attempt(candidate)?.at ?? 0;
   }
 
-  #refuse(
-    candidates: readonly Candidate[],
-    budgets: readonly PodDisruptionBudget[],
-    notUnderway: readonly Candidate[],
-  ): void {
-    const obstacle = heldByBudgets(
-      budgets,
-      notUnderway.map(({ pod }) => pod),
-    );
+  #refuse(candidates: readonly Candidate[], obstacle: Obstacle): void {
     for (const candidate of candidates) {
       // A webhook's "no" weighs more than the budget's: the pod is not deleted either. It is said until the next answer.
       const { refusal } = this.#attempt(candidate) ?? {};
