@@ -62,6 +62,7 @@ export class PodWatches {
   want(nodeName: string, wanted: boolean): void {
     if (wanted === this.#nodes.has(nodeName)) return;
     if (wanted) {
+      this.#options.spareMemory.keep();
       this.#shared ??= this.#startShared();
       this.#nodes.set(nodeName, this.#start(nodeName));
       return;
@@ -75,6 +76,8 @@ export class PodWatches {
     }
     if (watch) this.#stop(watch.reflector);
     if (this.#nodes.size === 0) this.#stopShared();
+    // One of many: others may stay in maintenance for days.
+    this.#options.spareMemory.giveBackSoon();
   }
 
   /** `undefined` until all that judging a pod needs is known. */
@@ -164,7 +167,6 @@ export class PodWatches {
   }
 
   #startShared(): Shared {
-    this.#options.spareMemory.keep();
     const { client, context, onBudget, onVolumes, onAll } = this.#options;
     const budgetStore = new Store<PodDisruptionBudget>({ trim: trimBudget, ...context.store });
     const budgets = new BudgetIndex(budgetStore);
@@ -201,7 +203,6 @@ export class PodWatches {
     for (const reflector of this.#sharedReflectors()) this.#stop(reflector);
     void this.#shared?.volumes.stop();
     this.#shared = undefined;
-    this.#options.spareMemory.giveBackSoon();
   }
 
   /** Nobody waits for it: after stop() begins no event is delivered any more. */
