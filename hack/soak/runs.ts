@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { readVersion } from '../../src/cli/version.ts';
 import { filled } from '../bench/fill.ts';
 import { table } from '../bench/markdown.ts';
+import { thisMachine } from '../bench/report.ts';
 import type { Cells } from '../bench/row.ts';
 import { repositoryRoot } from '../cluster/lib/paths.ts';
 import type { SoakForm } from './form.ts';
@@ -16,7 +17,7 @@ const HEAD = ['`make soak`', 'what came of it', 'broken', 'date', 'haulout'];
 export function fillRun(form: string): NonNullable<SoakForm['fill']> {
   return ({ summary, violations }, { seed, count }) => {
     const path = join(repositoryRoot, PAGE);
-    const date = new Date().toISOString().slice(0, 10);
+    const { date } = thisMachine();
     const asked = `\`--seed ${seed}${count === undefined ? '' : ` --count ${count}`} ${form}\``;
     const row = [asked, summary, violations.length, date, readVersion()];
     writeFileSync(path, withRun(readFileSync(path, 'utf8'), row));

@@ -3,6 +3,7 @@ import { type LeaderElectorOptions, jitter, leaseTimes } from './lease-options.t
 import type { Lease } from './lease-record.ts';
 import { pause } from './pause.ts';
 import { Reflector } from './reflector.ts';
+import { Renewal } from './renewal.ts';
 import { Store } from './store.ts';
 import { Term } from './term.ts';
 
@@ -19,7 +20,7 @@ const overdueMs = 30_000;
  */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions;
-  readonly #renewDeadlineMs: number;
+  readonly #renewal: Renewal;
   readonly #retryPeriodMs: number;
   readonly #requestTimeoutMs: number;
   readonly #random: () => number;
@@ -35,26 +36,22 @@ export class LeaderElector {
   #leave: (() => void) | undefined;
   /** Whoever waits for the end of a step down. */
   #onTaken: ((taken: boolean) => void) | undefined;
-  /** Monotonic time at which the last successful renewal was sent. */
-  #renewedMs = Number.NEGATIVE_INFINITY;
 
   /** Throws a RangeError for times that cannot work together. */
   constructor(options: LeaderElectorOptions) {
     this.#options = options;
     const times = leaseTimes(options);
-    this.#renewDeadlineMs = times.renewDeadlineMs;
     this.#retryPeriodMs = times.retryPeriodMs;
     this.#requestTimeoutMs = times.requestTimeoutMs;
     this.#random = options.random ?? Math.random;
     const { client, clock, logger, name } = options;
+    this.#renewal = new Renewal(clock, times.renewDeadlineMs);
     this.#lock = new LeaseLock({ ...options, leaseDurationMs: times.leaseDurationMs });
     const store = new Store<Lease>({ logger });
     store.onChange((_old, now) => {
       this.#lock.observe(now);
       this.#onForeignHolder?.();
-      for (const wakeUp of this.#wakeUps) {
-        wakeUp();
-      }
+      for (const wakeUp of this.#wakeUps) wakeUp();
     });
     // Polling would learn of a release up to a retry period late.
     this.#reflector = new Reflector<Lease>({
@@ -78,7 +75,7 @@ export class LeaderElector {
    * each write, it also holds after the process was stopped for a while and before its timers run again.
    */
   isLeader(): boolean {
-    return this.#term !== undefined && this.#isFresh();
+    return this.#term !== undefined && this.#renewal.isFresh;
   }
 
   /** For a health check: what is wrong, or undefined. The work of a lost term that does not end is. */
@@ -114,12 +111,8 @@ export class LeaderElector {
     run.controller.abort(new Error('the election is stopped'));
     await run.ended;
     await this.#reflector.stop();
-    if (this.#isFresh()) {
-      await this.#release();
-    }
-    if (this.#run === run) {
-      this.#run = undefined;
-    }
+    if (this.#renewal.isFresh) await this.#release();
+    if (this.#run === run) this.#run = undefined;
   }
 
   /**
@@ -185,8 +178,8 @@ export class LeaderElector {
   async #claim(signal: AbortSignal): Promise<boolean> {
     const attempt = await this.#lock.claim(signal, this.#requestTimeoutMs);
     if (attempt.kind === 'taken') {
-      this.#renewedMs = attempt.sentMs;
-      return this.#isFresh();
+      this.#renewal.taken(attempt.sentMs);
+      return this.#renewal.isFresh;
     }
     if (attempt.kind === 'refused') {
       const { kind, message } = attempt.refusal;
@@ -217,7 +210,12 @@ export class LeaderElector {
         renewing.abort(new Error('another process holds the Lease'));
       }
     };
-    const cancelWatch = this.#watchDeadline(term, renewing);
+    // Also while a request hangs.
+    const cancelWatch = this.#renewal.watch(() => {
+      const reason = new Error('the Lease could not be renewed in time');
+      term.abort(reason);
+      renewing.abort(reason);
+    });
     logger.info('took the Lease', { identity });
     term.start();
     try {
@@ -234,7 +232,7 @@ export class LeaderElector {
       if (!signal.aborted && !leaves) {
         logger.warn('lost the Lease', { identity, holder: this.#lock.holder ?? '' });
         // Nobody may believe in the old renewal while the work is told to end.
-        this.#renewedMs = Number.NEGATIVE_INFINITY;
+        this.#renewal.void();
         term.lostMs = this.#options.clock.monotonic();
       }
       await term.end();
@@ -247,7 +245,7 @@ export class LeaderElector {
     const { clock, logger, identity } = this.#options;
     let taken = false;
     try {
-      if (!signal.aborted && this.#isFresh()) await this.#release();
+      if (!signal.aborted && this.#renewal.isFresh) await this.#release();
       logger.info('gave up the Lease for another process', { identity });
       const until = clock.monotonic() + awayMs;
       const isTaken = (): boolean => this.#lock.holder !== undefined && this.#lock.holder !== identity;
@@ -267,11 +265,9 @@ export class LeaderElector {
       await this.#pause(signal, false);
       signal.throwIfAborted();
       const attempt = await this.#lock.claim(signal, this.#requestTimeoutMs);
-      if (attempt.kind === 'lost') {
-        return;
-      }
+      if (attempt.kind === 'lost') return;
       if (attempt.kind === 'taken') {
-        this.#renewedMs = attempt.sentMs;
+        this.#renewal.taken(attempt.sentMs);
       } else {
         const { kind, message } = attempt.refusal;
         this.#options.logger.warn('cannot renew the Lease', { cause: kind, error: message });
@@ -279,28 +275,9 @@ export class LeaderElector {
     }
   }
 
-  /** Ends work and renewing at the renew deadline, also while a request hangs. */
-  #watchDeadline(term: Term, renewing: AbortController): () => void {
-    const { clock } = this.#options;
-    const arm = (): (() => void) =>
-      clock.after(this.#renewedMs + this.#renewDeadlineMs - clock.monotonic(), () => {
-        if (this.#isFresh()) {
-          cancel = arm();
-          return;
-        }
-        const reason = new Error('the Lease could not be renewed in time');
-        term.abort(reason);
-        renewing.abort(reason);
-      });
-    let cancel = arm();
-    return () => {
-      cancel();
-    };
-  }
-
   async #release(): Promise<void> {
     // From here on nothing may be written: another process can start before our answer arrives.
-    this.#renewedMs = Number.NEGATIVE_INFINITY;
+    this.#renewal.void();
     const never = new AbortController().signal;
     const refusal = await this.#lock.release(never, this.#requestTimeoutMs);
     if (refusal !== undefined) {
@@ -308,10 +285,6 @@ export class LeaderElector {
       const { kind, message } = refusal;
       this.#options.logger.warn('cannot release the Lease', { cause: kind, error: message });
     }
-  }
-
-  #isFresh(): boolean {
-    return this.#options.clock.monotonic() - this.#renewedMs < this.#renewDeadlineMs;
   }
 
   /** Waits until the next try, or until `signal` is aborted, or (with `wakeable`) until the Lease changes. */

@@ -232,10 +232,9 @@ export class Controller {
   }
 
   #reportUnreadable({ metadata: { name } }: NodeMaintenance): void {
-    const advice = 'spec.nodeName has to be the name of a node, and spec.drain an object';
     this.#options.logger.error('a maintenance cannot be read and is left alone', {
       maintenance: name,
-      advice,
+      advice: 'spec.nodeName has to be the name of a node, and spec.drain an object',
     });
   }
 
@@ -251,10 +250,9 @@ export class Controller {
 
   #answered(what: 'eviction' | 'deletion', kind: Answer['kind'], pod: Pod): void {
     this.#options.meter.answered(what, kind, pod);
-    const { nodeName = '' } = pod.spec;
     if (kind !== 'ok') return;
-    const maintenances = this.#options.caches.maintenances.byIndex('node', nodeName);
-    this.#memory.evicted(pod, maintenances);
+    const { maintenances } = this.#options.caches;
+    this.#memory.evicted(pod, maintenances.byIndex('node', pod.spec.nodeName ?? ''));
   }
 
   #budgetChanged(old: PodDisruptionBudget | undefined, now: PodDisruptionBudget | undefined): void {

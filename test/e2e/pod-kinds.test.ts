@@ -5,7 +5,7 @@ import { sharedTestBed } from './support/beds.ts';
 import type { Manifest } from './support/builders.ts';
 import { holdsFor } from './support/eventually.ts';
 import type { Island } from './support/island.ts';
-import { condition, said } from './support/status.ts';
+import { condition, isDone, said } from './support/status.ts';
 
 const bed = sharedTestBed(import.meta.filename);
 
@@ -161,7 +161,7 @@ test.concurrent('finished pods leave, with or without a controller: they hold vo
   );
   await bed.eventually('all have finished', async () => {
     const pods = await bed.api.podsOnNode(node);
-    return pods.length === 3 && pods.every((pod) => pod.status?.phase === 'Succeeded');
+    return pods.length === 3 && pods.every(isDone);
   });
   await bed.maintain(node);
   const drained = await bed.untilSaid(node, 'Drained', 'True/Drained');

@@ -1,6 +1,6 @@
 /** Reading what a NodeMaintenance says about itself. */
 import type { NodeMaintenance, StatusCondition } from '../../../src/api/types.generated.ts';
-import type { Node, Pod } from '../../../src/kube/types.ts';
+import type { Node, Pod, PodDisruptionBudget } from '../../../src/kube/types.ts';
 
 export function condition(object: NodeMaintenance, type: string): StatusCondition | undefined {
   return object.status?.conditions?.find((one) => one.type === type);
@@ -15,6 +15,20 @@ export function said(object: NodeMaintenance, type: string): string | undefined 
 export function isReady(pod: Pod): boolean {
   return pod.status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false;
 }
+
+export const isDone = (pod: Pod): boolean => pod.status?.phase === 'Succeeded';
+
+/** Ready, and the node controller knows it. */
+export function isUp(node: Node): boolean {
+  const isTainted = node.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready') ?? false;
+  return nodeCondition(node, 'Ready')?.status === 'True' && !isTainted;
+}
+
+/** The budget's status is about its present spec and all of its pods. */
+export const isSettled = ({ metadata, status }: PodDisruptionBudget): boolean =>
+  status?.observedGeneration === metadata.generation &&
+  (status?.expectedPods ?? 0) > 0 &&
+  status?.currentHealthy === status?.expectedPods;
 
 export function nodeCondition(node: Node, type: string): { status: string; reason?: string } | undefined {
   return node.status?.conditions?.find((one) => one.type === type);

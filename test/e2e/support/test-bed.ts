@@ -12,11 +12,11 @@ import { type EventuallyOptions, eventually } from './eventually.ts';
 import type { ClusterFiles } from './install.ts';
 import { Island, ISLAND_LABEL, podsExpected } from './island.ts';
 import { Kubectl } from './kubectl.ts';
-import { namespaceState } from './namespace-state.ts';
+import { bedState } from './bed-state.ts';
 import { NotHere } from './not-here.ts';
 import { type NodeSnapshot, snapshotOf } from './node-snapshot.ts';
 import { type OperatorOptions, OperatorProcess, tailOf } from './operator-process.ts';
-import { isReady, said, summary } from './status.ts';
+import { isDone, isReady, isSettled, isUp, said } from './status.ts';
 import { Witness } from './witness.ts';
 
 export interface IslandOptions extends Omit<NodeOptions, 'unschedulable'> {
@@ -129,8 +129,7 @@ export class TestBed {
   async nodeReady(name: string): Promise<Node> {
     return eventually(`node ${name} is Ready`, async () => {
       const node = await this.api.node(name);
-      const isUp = node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-      return isUp && !node.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready') && node;
+      return isUp(node) && node;
     });
   }
 
@@ -142,9 +141,7 @@ export class TestBed {
     const expected = others + podsExpected(manifests, island.nodes.length);
     await this.eventually(`${expected} pods are Ready in ${island.namespace}`, async () => {
       const pods = await this.api.pods(island.namespace);
-      return (
-        pods.length >= expected && pods.every((pod) => isReady(pod) || pod.status?.phase === 'Succeeded')
-      );
+      return pods.length >= expected && pods.every((pod) => isReady(pod) || isDone(pod));
     });
     for (const { kind, metadata } of manifests) {
       if (kind === 'PodDisruptionBudget') await this.budgetSettled(island.namespace, metadata.name);
@@ -156,15 +153,9 @@ export class TestBed {
 
   /** Waits until the budget's status is about its present spec and all of its pods. */
   async budgetSettled(ns: string, name: string): Promise<void> {
-    await this.eventually(`budget ${ns}/${name} is up to date`, async () => {
-      const { metadata, status } = await this.api.budget(ns, name);
-      return (
-        status?.observedGeneration === metadata.generation &&
-        status?.expectedPods !== undefined &&
-        status.expectedPods > 0 &&
-        status.currentHealthy === status.expectedPods
-      );
-    });
+    await this.eventually(`budget ${ns}/${name} is up to date`, async () =>
+      isSettled(await this.api.budget(ns, name)),
+    );
   }
 
   /** Spares are (un)cordoned like this; what is claimed about kubectl cordon is done by kubectl. */
@@ -245,17 +236,17 @@ export class TestBed {
   }
 
   async explain(): Promise<string> {
-    const all = await this.api.list<NodeMaintenance>(nodeMaintenancesPath);
-    const own = all.filter(({ metadata }) => metadata.name.startsWith(this.prefix)).map(summary);
-    const log =
-      this.files.operatorLog === undefined
-        ? this.#operators.map((operator) => operator.tail()).join('\n')
-        : tailOf(this.files.operatorLog, 20, [this.prefix]);
-    const audit = this.#witness?.audit;
-    const states = [...this.#namespaces].map(async (name) =>
-      namespaceState(this.api, name, audit?.evictions(name) ?? []),
-    );
-    return [...own, ...(await Promise.all(states)), 'operator:', log].join('\n');
+    const { operatorLog } = this.files;
+    return bedState({
+      api: this.api,
+      prefix: this.prefix,
+      namespaces: [...this.#namespaces],
+      audit: this.#witness?.audit,
+      log:
+        operatorLog === undefined
+          ? this.#operators.map((operator) => operator.tail()).join('\n')
+          : tailOf(operatorLog, 20, [this.prefix]),
+    });
   }
 
   /** From here on, plain deletions of pods by the operator are what the test asks for. */
