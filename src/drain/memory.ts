@@ -44,12 +44,28 @@ export interface DrainMemory {
 
 const longestProbeIntervalMs = 600_000;
 
+/** Of a combination of budgets, whose keys it names. */
+const isOfSeveral = (key: string): boolean => key.includes(' ');
+
+/** Nothing would be forgotten with it. */
+const isIdle = ({ busy, unseen, refusedVersion, probe, claims }: Lane): boolean =>
+  busy === undefined &&
+  refusedVersion === undefined &&
+  probe === undefined &&
+  unseen.size === 0 &&
+  claims.size === 0;
+
 export class LiveDrainMemory implements DrainMemory {
   readonly attempts = new Map<string, Attempt>();
   readonly inFlight = new Set<string>();
   readonly accepted = new Set<string>();
   readonly #lanes = new Map<string, Lane>();
   readonly #reserved = new Map<string, { readonly key: string; readonly name: string }>();
+
+  /** How many lanes are remembered. */
+  get lanes(): number {
+    return this.#lanes.size;
+  }
 
   lane(key: string): Lane {
     let lane = this.#lanes.get(key);
@@ -70,12 +86,21 @@ export class LiveDrainMemory implements DrainMemory {
   budgetChanged(budget: PodDisruptionBudget): void {
     const lane = this.#lanes.get(budgetKey(budget));
     if (!lane) return;
+    if (lane.refusedVersion !== budget.metadata.resourceVersion) lane.refusedVersion = undefined;
     for (const name of Object.keys(budget.status?.disruptedPods ?? {})) lane.unseen.delete(name);
     if ((budget.status?.disruptionsAllowed ?? 0) > 0) lane.probe = undefined;
   }
 
   budgetGone(budget: PodDisruptionBudget): void {
-    this.#lanes.delete(budgetKey(budget));
+    const gone = budgetKey(budget);
+    this.#lanes.delete(gone);
+    for (const key of this.#lanes.keys())
+      if (isOfSeveral(key) && key.split(' ').includes(gone)) this.#lanes.delete(key);
+  }
+
+  /** Budgets are not watched any more: what they are like when they are watched again is another matter. */
+  budgetsUnwatched(): void {
+    for (const [key, lane] of this.#lanes) if (lane.busy === undefined) this.#lanes.delete(key);
   }
 
   /** A budget's "no" postpones the next probe of it: first by the interval, then by twice as much each time. */
@@ -99,6 +124,7 @@ export class LiveDrainMemory implements DrainMemory {
       const before = lane.claims.get(nodeName)?.pods ?? 0;
       if (before > (claims.get(key)?.pods ?? 0)) eased.push(key);
       lane.claims.delete(nodeName);
+      if (isIdle(lane)) this.#lanes.delete(key);
     }
     for (const [key, claim] of claims) this.lane(key).claims.set(nodeName, claim);
     return eased;

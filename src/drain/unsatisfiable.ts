@@ -38,6 +38,11 @@ export class UnsatisfiableBudgets {
     this.#since.delete(metadata.uid);
   }
 
+  /** The watch has ended: how they are from now on is not known. */
+  unwatched(): void {
+    this.#since.clear();
+  }
+
   /** Monotonic milliseconds; `undefined`: it does not look unsatisfiable. */
   since({ metadata }: PodDisruptionBudget): number | undefined {
     return this.#since.get(metadata.uid);

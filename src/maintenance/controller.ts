@@ -90,6 +90,10 @@ export class Controller {
         this.#memory.drain.podGone(pod.metadata.uid);
         meter.podUnwatched(pod);
       },
+      onBudgetsUnwatched: () => {
+        this.#memory.drain.budgetsUnwatched();
+        this.#memory.unsatisfiable.unwatched();
+      },
     });
     this.#pace = new EvictionPace({
       clock,

@@ -25,6 +25,8 @@ export interface PodWatchesOptions {
   readonly onAll: () => void;
   /** The pod's node is not being emptied any more: nobody will hear of this pod again. */
   readonly onUnwatched: (pod: Pod) => void;
+  /** No node is being emptied any more: nobody will hear of any budget. */
+  readonly onBudgetsUnwatched: () => void;
 }
 
 interface PodWatch {
@@ -203,6 +205,7 @@ export class PodWatches {
     for (const reflector of this.#sharedReflectors()) this.#stop(reflector);
     void this.#shared?.volumes.stop();
     this.#shared = undefined;
+    this.#options.onBudgetsUnwatched();
   }
 
   /** Nobody waits for it: after stop() begins no event is delivered any more. */

@@ -57,6 +57,13 @@ describe('UnsatisfiableBudgets', () => {
   const closed = withStatus({ desiredHealthy: 1, expectedPods: 1 });
   const healthy = withStatus({ desiredHealthy: 1, expectedPods: 2 });
 
+  test('nothing is known of budgets that were not watched meanwhile', () => {
+    const budgets = new UnsatisfiableBudgets();
+    budgets.seen(closed, 1000, true);
+    budgets.unwatched();
+    expect(budgets.since(closed)).toBeUndefined();
+  });
+
   test('counts from the first look, and anew after an interruption', () => {
     const budgets = new UnsatisfiableBudgets();
     budgets.seen(closed, 10, true);
