@@ -89,10 +89,10 @@ export class PodWatches {
       return undefined;
     const pods = [...watch.store.values()];
     const daemonSets = this.#shared?.daemonSets;
-    for (const owner of pods.map(daemonSetOf))
-      if (owner) daemonSets?.exists(owner.uid, owner.namespace, owner.name);
+    const owners = pods.map(daemonSetOf).filter((owner) => owner !== undefined);
+    for (const { uid, namespace, name } of owners) daemonSets?.exists(uid, namespace, name);
     // The first word about a node has to be right; later ones need not be held back for a watch that lags.
-    if (!watch.judged && daemonSets?.isAsking) return undefined;
+    if (!watch.judged && owners.some(({ uid }) => daemonSets?.isUncertain(uid))) return undefined;
     watch.judged = true;
     return pods;
   }
@@ -174,12 +174,14 @@ export class PodWatches {
     const budgets = new BudgetIndex(budgetStore);
     budgetStore.onChange(onBudget);
     const daemonSetStore = new Store<KubeObject>({ trim: trimToIdentity, ...context.store });
-    const daemonSets = new DaemonSetRegister(
-      daemonSetStore,
+    const { clock, logger } = context.reflector('daemonsets');
+    const daemonSets = new DaemonSetRegister({
+      store: daemonSetStore,
       client,
-      context.reflector('daemonsets').clock,
-      onAll,
-    );
+      clock,
+      logger,
+      onChange: onAll,
+    });
     const budgetReflector = new Reflector({
       ...context.reflector('poddisruptionbudgets'),
       client,

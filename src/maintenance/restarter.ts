@@ -2,6 +2,7 @@ import { restartedForAnnotation } from '../api/names.ts';
 import { controllerOf } from '../drain/filters.ts';
 import type { Refusal } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
+import { getReferred } from '../kube/referred.ts';
 import type { KubeObject } from '../kube/types.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -118,20 +119,20 @@ export class DeploymentRestarter {
     const { client } = this.#options;
     const { namespace, replicaSet, maintenances } = look;
     const apps = `/apis/apps/v1/namespaces/${namespace}`;
-    const set = await client.get<KubeObject>(`${apps}/replicasets/${replicaSet.name}`, { signal });
+    const set = await getReferred<KubeObject>(client, `${apps}/replicasets`, replicaSet.name, { signal });
     if (set.kind === 'notFound' || (set.kind === 'ok' && set.object.metadata.uid !== replicaSet.uid))
       return { why: 'its ReplicaSet does not exist any more' };
     if (set.kind !== 'ok') return { refusal: set };
     const owner = controllerOf(set.object);
     if (owner?.kind !== 'Deployment' || !owner.apiVersion.startsWith('apps/'))
       return { why: 'its ReplicaSet belongs to no Deployment' };
-    const deployment = await client.get<Deployment>(`${apps}/deployments/${owner.name}`, { signal });
+    const deployment = await getReferred<Deployment>(client, `${apps}/deployments`, owner.name, { signal });
     if (deployment.kind === 'notFound') return { why: 'its Deployment does not exist any more' };
     if (deployment.kind !== 'ok') return { refusal: deployment };
     const claims = new Map<string, PersistentVolumeClaim | undefined>();
     for (const name of claimNames(deployment.object)) {
-      const path = `/api/v1/namespaces/${namespace}/persistentvolumeclaims/${name}`;
-      const claim = await client.get<PersistentVolumeClaim>(path, { signal });
+      const path = `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
+      const claim = await getReferred<PersistentVolumeClaim>(client, path, name, { signal });
       if (claim.kind !== 'ok' && claim.kind !== 'notFound') return { refusal: claim };
       claims.set(name, claim.kind === 'ok' ? claim.object : undefined);
     }

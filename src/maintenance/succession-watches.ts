@@ -1,5 +1,6 @@
 import { formatSelector } from '../api/selector.ts';
 import type { VolumeMove } from '../api/types.generated.ts';
+import { canBeName } from '../kube/referred.ts';
 import { trimClaim, trimPod, trimWorkload } from '../kube/trim.ts';
 import type { PersistentVolumeClaim, Pod, Workload } from '../kube/types.ts';
 import { type Move, isUnderway } from '../volumes/moves.ts';
@@ -51,7 +52,7 @@ export class SuccessionWatches {
   }
 
   #workload(move: VolumeMove): FoundWorkload {
-    if (!move.owner) return undefined;
+    if (!move.owner || !canBeName(move.owner.name)) return undefined;
     const wish = ownerWish(move);
     if (!wish) return 'elsewhere';
     const found = this.#pool.objects(wish);
@@ -84,7 +85,7 @@ function claimWishes({ pod, volumes }: VolumeMove): Wish<PersistentVolumeClaim>[
 
 function ownerWish({ pod, owner }: VolumeMove): Wish<Workload> | undefined {
   const path = owner && workloadPath(owner, pod.namespace);
-  if (owner === undefined || path === undefined) return undefined;
+  if (owner === undefined || path === undefined || !canBeName(owner.name)) return undefined;
   const resource = path.slice(path.lastIndexOf('/') + 1);
   return { resource, path, query: { fieldSelector: `metadata.name=${owner.name}` }, trim: trimWorkload };
 }

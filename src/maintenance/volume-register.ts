@@ -2,6 +2,7 @@ import type { MovingVolume } from '../api/types.generated.ts';
 import type { Answer } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
 import { InFlight } from '../kube/in-flight.ts';
+import { getReferred } from '../kube/referred.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../kube/types.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type ClaimUse, attachableVolume, claimsOf } from '../volumes/attachable.ts';
@@ -101,23 +102,23 @@ export class VolumeRegister {
   }
 
   async #find(namespace: string, use: ClaimUse, signal: AbortSignal): Promise<Found> {
-    const path = `/api/v1/namespaces/${namespace}/persistentvolumeclaims/${use.claim}`;
-    const claim = await this.#get<PersistentVolumeClaim>(path, signal);
+    const claims = `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
+    const claim = await this.#get<PersistentVolumeClaim>(claims, use.claim, signal);
     if (claim.kind === 'notFound') return { kind: 'none' };
     if (claim.kind !== 'ok') return { kind: 'failed', problem: claim.message };
     const volumeName = claim.object.spec?.volumeName;
     if (volumeName === undefined || volumeName === '') return { kind: 'unbound' };
-    const volume = await this.#get<PersistentVolume>(`/api/v1/persistentvolumes/${volumeName}`, signal);
+    const volume = await this.#get<PersistentVolume>('/api/v1/persistentvolumes', volumeName, signal);
     if (volume.kind === 'notFound') return { kind: 'none' };
     if (volume.kind !== 'ok') return { kind: 'failed', problem: volume.message };
     const attachable = attachableVolume(use, volume.object, () => true);
     return attachable ? { kind: 'volume', volume: attachable } : { kind: 'none' };
   }
 
-  async #get<T>(path: string, signal: AbortSignal): Promise<Answer<T>> {
+  async #get<T>(collection: string, name: string, signal: AbortSignal): Promise<Answer<T>> {
     await this.#looks.enter(signal);
     try {
-      return await this.#options.client.get<T>(path, { signal });
+      return await getReferred<T>(this.#options.client, collection, name, { signal });
     } finally {
       this.#looks.leave();
     }
