@@ -51,6 +51,8 @@ export class Connection {
   #session: Session | undefined;
   #refreshing: Promise<Session> | undefined;
   #forcedAt = Number.NEGATIVE_INFINITY;
+  /** What was read last was not believed, or did not believe the server: it is read from its origin. */
+  #isDoubted = false;
   #closed = false;
 
   constructor(access: KubeAccess, clock: Clock, logger: Logger) {
@@ -68,7 +70,7 @@ export class Connection {
     if (session !== undefined && this.#clock.monotonic() - session.readAt < reuseMs) {
       return session;
     }
-    return this.#refresh(false);
+    return this.#refresh(this.#isDoubted);
   }
 
   /** The server's certificate was not believed, or ours was not: what there is now is read soon, not in a minute. */
@@ -76,6 +78,7 @@ export class Connection {
     if (this.#session?.tls !== used.tls) return;
     const readAt = Math.min(used.readAt, this.#clock.monotonic() - reuseMs + shortestRefreshMs);
     this.#session = { ...this.#session, readAt };
+    this.#isDoubted = true;
   }
 
   /** What to try after a 401 to `used`; undefined when there is nothing newer to try. */
@@ -119,6 +122,7 @@ export class Connection {
     if (this.#closed) {
       throw new Error('the client is closed');
     }
+    if (fresh) this.#isDoubted = false;
     const tls = fingerprint(credentials);
     if (old !== undefined && old.tls === tls) {
       this.#session = { ...old, headers: credentials.headers, readAt };

@@ -132,10 +132,8 @@ export function nodeEvents(
     );
   }
   if (found.damaged) {
-    const note = found.restoreData
-      ? `the record in annotation haulout.dev/maintenance of node ${name} was damaged; it is written again`
-      : `the record in annotation haulout.dev/maintenance of node ${name} was damaged and nothing holds the node; check whether it has to stay cordoned`;
-    events.push(about(undefined, 'Warning', 'RecordDamaged', note));
+    const note = `the record in annotation haulout.dev/maintenance of node ${name} was damaged`;
+    events.push(about(undefined, 'Warning', 'RecordDamaged', `${note}${whatNow(found, holding)}`));
   }
   if (holding.length > 0 && found.restoreData === undefined) {
     const names = holding.map(({ maintenance }) => maintenance.metadata.name).join(', ');
@@ -156,4 +154,11 @@ function about(
   note: string,
 ): EventNote {
   return { maintenance, type, reason, action: 'Cordon', note };
+}
+
+function whatNow({ restoreData }: FoundRecord, holding: readonly unknown[]): string {
+  if (restoreData) return '; it is written again';
+  return holding.length === 0
+    ? ' and nothing holds the node; check whether it has to stay cordoned'
+    : ' and no maintenance has a copy: as the node is now counts as how it was found; check its cordon, labels and annotations after the maintenance';
 }

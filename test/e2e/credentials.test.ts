@@ -74,6 +74,19 @@ function writeAccess(name: string, { server, ca }: ReturnType<typeof cluster>, o
   return { dir, write, kubeconfig: join(dir, 'kubeconfig') };
 }
 
+/** A kubeconfig that has all in it. */
+function inline({ url, ca }: TlsFront, token: string): string {
+  const authority = Buffer.from(ca).toString('base64');
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority-data': authority } }],
+    users: [{ name: 'u', user: { token } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  });
+}
+
 /** Of the cluster's authority. */
 const pki = (name: string): string => readFileSync(join(bed.files.dir, 'pki', name), 'utf8');
 
@@ -152,6 +165,38 @@ test('another token in the file, the old one revoked; another authority: it goes
       await bed.api.list('/api/v1/nodes'),
     ];
     expect(secretsIn(JSON.stringify(written), tokens)).toEqual([]);
+    expect(await operator.stop()).toEqual({ code: 0, signal: null });
+  } finally {
+    await front.close();
+  }
+});
+
+test('a token and an authority that stand in the kubeconfig itself change with it', async () => {
+  const front = await TlsFront.before(cluster().server);
+  const tokens = [await boundToken('inline-1'), await boundToken('inline-2')] as const;
+  const dir = join(bed.files.dir, 'inline');
+  mkdirSync(dir);
+  const file = join(dir, 'kubeconfig');
+  const write = (token: string): void => replaceFile(file, inline(front, token));
+  write(tokens[0]);
+  const operator = await bed.startOperator({ name: 'inline', flags: [`--kubeconfig=${file}`] });
+  const { pid } = operator;
+  try {
+    await drainsAndRestores('inline-first');
+    front.replaceAuthority();
+    write(tokens[0]);
+    await drainsAndRestores('inline-authority');
+
+    write(tokens[1]);
+    await bed.outage(async () => {
+      await revoke('inline-1');
+      await eventually('the first token is refused', async () => !(await isTaken(withToken(tokens[0]))));
+      front.cut();
+      await drainsAndRestores('inline-token');
+    });
+    expect(operator.isRunning).toBe(true);
+    expect(operator.pid).toBe(pid);
+    expect(secretsIn(readFileSync(operator.logFile, 'utf8'), tokens)).toEqual([]);
     expect(await operator.stop()).toEqual({ code: 0, signal: null });
   } finally {
     await front.close();

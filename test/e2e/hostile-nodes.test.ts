@@ -1,4 +1,4 @@
-// What others write on a Node, and how often: annotations without room, damaged records, storms of changes.
+// What others write on a Node, and how often: annotations without room, storms of changes.
 import { beforeAll, expect, test } from '@jest/globals';
 import { nodeMaintenancePath } from '../../src/api/names.ts';
 import { ownTestBed } from './support/beds.ts';
@@ -8,7 +8,6 @@ const bed = ownTestBed(import.meta.filename);
 
 /** All annotations of an object together may have 256 KiB. */
 const ROOM = 256 * 1024;
-const RECORD = 'haulout.dev/maintenance';
 
 const annotate = async (node: string, annotations: Readonly<Record<string, string | null>>): Promise<void> =>
   bed.api.mergePatch(`/api/v1/nodes/${node}`, { metadata: { annotations } });
@@ -39,40 +38,6 @@ test('annotations of others leave no room: the maintenance says so, evicts nobod
   await bed.endMaintenance(island.node);
   const after = await bed.snapshot(island.node);
   expect(after).toEqual({ ...before, annotations: { ...before.annotations, 'example.com/huge': 'x' } });
-});
-
-test('a record that is damaged in any way is written again, and the node is put back as it was', async () => {
-  const island = await bed.island('record', { taints: [{ key: 'example.com/mine', effect: 'NoSchedule' }] });
-  const before = await bed.snapshot(island.node);
-  await bed.maintain(island.node, { nodeDrainPolicy: 'NoSchedule', reason: 'a\n\u001b[31m\u202eb\u0000"\\' });
-  await bed.untilSaid(island.node, 'Ready', 'True/Cordoned');
-  const recordOf = async (): Promise<string | undefined> =>
-    (await bed.api.node(island.node)).metadata.annotations?.[RECORD];
-  const good = (await recordOf()) ?? '';
-  expect(good).toContain('"reason":"a [31mb \\"\\\\"');
-  const damages: (string | null)[] = [
-    null,
-    '',
-    good.slice(0, -5),
-    good.replace('"unschedulable":false', '"unschedulable":"no"'),
-    good.replace(/"uid":"[^"]+"/, '"uid":7'),
-    good.replace(/"name":"[^"]+"/, '"name":"../../../secrets"'),
-    `${good.slice(0, -1)},"__proto__":{"holders":[]},"constructor":1}`,
-    // Whole, and of nobody: as if nothing had been put on.
-    '{"holders":[],"before":{"unschedulable":true},"added":{}}',
-    '['.repeat(50_000),
-    `{"holders":[${Array(4_000).fill('{"name":"a","uid":"b","reason":""}').join(',')}]}`,
-    'x'.repeat(ROOM - 5_000),
-  ];
-  for (const damage of damages) {
-    await annotate(island.node, { [RECORD]: damage });
-    await bed.eventually(
-      `written again after ${damage?.slice(0, 60)}`,
-      async () => (await recordOf()) === good,
-    );
-  }
-  await bed.endMaintenance(island.node);
-  expect(await bed.snapshot(island.node)).toEqual(before);
 });
 
 test('a storm of changes makes no storm of events, writes and evictions', async () => {
