@@ -24,39 +24,59 @@ export type OwnRights =
 const timeoutMs = 10_000;
 const rulesReviews = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
 
-const anything = ['create', 'update', 'patch', 'delete'];
 const changes = ['create', 'update', 'patch'];
+const removals = ['delete', 'deletecollection'];
+const writes = [...changes, ...removals];
+const tunnel = ['get', 'create'];
 const rbac = 'rbac.authorization.k8s.io';
+const admission = 'admissionregistration.k8s.io';
 
 /**
- * With each of these whoever takes the operator over has most of the cluster. Not a comparison with the chart's rules:
- * clusters give all accounts something, such as discovery, and OpenShift a good deal more.
+ * With each of these whoever takes the operator over has most of the cluster, or can lose what it holds. Not a
+ * comparison with the chart's rules: clusters give all accounts something, such as discovery, and OpenShift a good deal
+ * more.
  */
 const dangerous: readonly (readonly [group: string, resource: string, verbs: readonly string[]])[] = [
-  ['', 'secrets', ['get', 'list', 'watch', ...anything]],
-  ['', 'pods', changes],
-  ['', 'pods/exec', ['get', 'create']],
-  ['', 'pods/attach', ['get', 'create']],
+  ['', 'secrets', ['get', 'list', 'watch', ...writes]],
+  ['', 'pods', [...changes, 'deletecollection']],
+  ['', 'pods/exec', tunnel],
+  ['', 'pods/attach', tunnel],
+  ['', 'pods/portforward', tunnel],
+  ['', 'pods/proxy', tunnel],
   ['', 'pods/ephemeralcontainers', ['update', 'patch']],
-  ['', 'nodes', ['create', 'update', 'delete']],
-  ['', 'nodes/proxy', ['get', 'create']],
+  ['', 'nodes', ['create', 'update', ...removals]],
+  ['', 'nodes/proxy', tunnel],
+  ['', 'services/proxy', tunnel],
+  ['', 'namespaces', ['update', 'patch', ...removals]],
+  ['', 'persistentvolumeclaims', ['update', 'patch', ...removals]],
+  ['', 'persistentvolumes', writes],
+  ['', 'replicationcontrollers', writes],
   ['', 'serviceaccounts/token', ['create']],
   ['', 'users', ['impersonate']],
   ['', 'groups', ['impersonate']],
   ['', 'serviceaccounts', ['impersonate']],
-  ['apps', 'deployments', ['create', 'update']],
-  ['apps', 'daemonsets', changes],
-  ['apps', 'statefulsets', changes],
-  ['apps', 'replicasets', changes],
-  ['batch', 'jobs', changes],
-  ['batch', 'cronjobs', changes],
+  ['apps', 'deployments', ['create', 'update', ...removals]],
+  ['apps', 'daemonsets', writes],
+  ['apps', 'statefulsets', writes],
+  ['apps', 'replicasets', writes],
+  ['batch', 'jobs', writes],
+  ['batch', 'cronjobs', writes],
+  ['policy', 'poddisruptionbudgets', writes],
+  ['storage.k8s.io', 'volumeattachments', writes],
   [rbac, 'clusterroles', ['escalate', 'bind', ...changes]],
   [rbac, 'roles', ['escalate', 'bind', ...changes]],
   [rbac, 'clusterrolebindings', changes],
   [rbac, 'rolebindings', changes],
-  ['admissionregistration.k8s.io', 'mutatingwebhookconfigurations', changes],
-  ['admissionregistration.k8s.io', 'validatingwebhookconfigurations', changes],
+  [admission, 'mutatingwebhookconfigurations', writes],
+  [admission, 'validatingwebhookconfigurations', writes],
+  [admission, 'mutatingadmissionpolicies', writes],
+  [admission, 'mutatingadmissionpolicybindings', writes],
+  [admission, 'validatingadmissionpolicies', writes],
+  [admission, 'validatingadmissionpolicybindings', writes],
+  ['apiextensions.k8s.io', 'customresourcedefinitions', writes],
+  ['apiregistration.k8s.io', 'apiservices', writes],
   ['certificates.k8s.io', 'certificatesigningrequests/approval', ['update', 'patch']],
+  ['certificates.k8s.io', 'signers', ['approve', 'sign']],
 ];
 
 /** Asks the API server what this process may do, in the whole cluster and in `namespace`. */

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { DISK_DRIVER } from '../../hack/cluster/lib/volumes/options.ts';
 import type { Pod } from '../../src/kube/types.ts';
 import { ownTestBed } from './support/beds.ts';
+import type { OperatorProcess } from './support/operator-process.ts';
 import { isReady } from './support/status.ts';
 import { claimed } from './support/volumes.ts';
 
@@ -10,8 +11,10 @@ const bed = ownTestBed(import.meta.filename, {
   volumes: { drivers: { [DISK_DRIVER]: { attachSeconds: 0.3, detachSeconds: 0.3 } } },
 });
 
+let operator: OperatorProcess;
+
 beforeAll(async () => {
-  await bed.startOperator({ flags: ['--max-unavailable-nodes=100%'] });
+  operator = await bed.startOperator({ flags: ['--max-unavailable-nodes=100%'] });
 }, 60_000);
 
 const asked = (resource: string, verb: string) =>
@@ -54,4 +57,59 @@ test('a pod whose DaemonSet is gone leaves, once a live look has not found it ei
   expect(asked('daemonsets', 'get')).toBe(true);
   await bed.api.mergePatch(path, { metadata: { finalizers: null } });
   await bed.untilSaid(node, 'Ready', 'True/Drained');
+});
+
+/** The API server takes them all; no object can be called so. */
+const NO_NAMES = [
+  '../../../../../api/v1/namespaces/kube-system/secrets/x',
+  'x?watch=true',
+  'x/status',
+  'a b',
+  'ü',
+  '%2e%2e',
+];
+
+test('pods that belong to what nothing can be called hold up nobody, and lead to no request and no label', async () => {
+  const hold = 'test.haulout.dev/hold';
+  const island = await bed.island('no-names', { spares: 0 });
+  const other = await bed.island('beside-them');
+  const { node, namespace } = island;
+  await bed.place(other, other.deployment('web', { stopsIn: '0.5s' }));
+  const kinds = ['apps/v1 DaemonSet', 'apps/v1 ReplicaSet', 'apps/v1 StatefulSet'];
+  const pods = NO_NAMES.flatMap((name, at) =>
+    kinds.map((kindOf, of) => {
+      const [apiVersion, kind] = kindOf.split(' ');
+      const owner = { apiVersion, kind, name, uid: `no-${at}-${of}`, controller: true };
+      const { metadata, ...pod } = island.barePod(`p-${at}-${of}`, {
+        finalizers: [hold],
+        spec: { nodeName: node },
+        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: name } }],
+      });
+      return { ...pod, metadata: { ...metadata, ownerReferences: [owner] } };
+    }),
+  );
+  const path = `/api/v1/namespaces/${namespace}/pods`;
+  await Promise.all(pods.map(async (pod) => bed.api.create(path, pod)));
+
+  await Promise.all([node, other.node].map(async (each) => bed.maintain(each)));
+  await bed.untilSaid(other.node, 'Ready', 'True/Drained');
+  await bed.until(node, 'all of them count', ({ status }) => status?.drain?.pods?.remaining === pods.length);
+  const metrics = await (await operator.http('/metrics'))?.text();
+  await Promise.all(
+    pods.map(async ({ metadata }) =>
+      bed.api.mergePatch(`${path}/${metadata.name}`, { metadata: { finalizers: null } }),
+    ),
+  );
+  await bed.untilSaid(node, 'Drained', 'True/Drained');
+
+  const asked = bed.audit
+    .entries({ byOperator: true })
+    .map(({ requestURI }) => decodeURIComponent(requestURI));
+  expect(asked.length).toBeGreaterThan(20);
+  expect(asked.filter((uri) => NO_NAMES.some((name) => uri.includes(name)))).toEqual([]);
+  const resources = [...(metrics ?? '').matchAll(/resource="([^"]*)"/g)].map(([, resource = '']) => resource);
+  expect(resources).toContain('pods/eviction');
+  expect(
+    [...new Set(resources)].filter((resource) => !/^[a-z]+(\/(status|eviction))?$/.test(resource)),
+  ).toEqual([]);
 });

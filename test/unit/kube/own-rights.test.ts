@@ -29,14 +29,46 @@ describe('what is more than the operator needs', () => {
     [
       'everything is readable',
       [rule(['get'], '*', ['*'])],
-      ['get secrets', 'get pods/exec', 'get pods/attach', 'get nodes/proxy'],
+      [
+        'get secrets',
+        'get pods/exec',
+        'get pods/attach',
+        'get pods/portforward',
+        'get pods/proxy',
+        'get nodes/proxy',
+        'get services/proxy',
+      ],
     ],
-    ['every verb of one resource', [rule(['*'], 'apps', ['daemonsets'])], ['create/update/patch daemonsets']],
+    [
+      'every verb of one resource',
+      [rule(['*'], 'apps', ['daemonsets'])],
+      ['create/update/patch/delete/deletecollection daemonsets'],
+    ],
+    ['all pods at once', [rule(['deletecollection'], '', ['pods'])], ['deletecollection pods']],
+    ['budgets', [rule(['patch'], 'policy', ['poddisruptionbudgets'])], ['patch poddisruptionbudgets']],
+    [
+      'what other data hangs on',
+      [
+        rule(['delete'], '', ['namespaces', 'persistentvolumeclaims', 'persistentvolumes']),
+        rule(['delete'], 'apiextensions.k8s.io', ['customresourcedefinitions']),
+      ],
+      [
+        'delete namespaces',
+        'delete persistentvolumeclaims',
+        'delete persistentvolumes',
+        'delete customresourcedefinitions',
+      ],
+    ],
+    [
+      'what other requests pass through',
+      [rule(['create'], 'apiregistration.k8s.io', ['apiservices'])],
+      ['create apiservices'],
+    ],
     ['a subresource of everything', [rule(['create'], '', ['*/exec'])], ['create pods/exec']],
     [
       'all subresources of a pod',
       [rule(['create'], '', ['pods/*'])],
-      ['create pods/exec', 'create pods/attach'],
+      ['create pods/exec', 'create pods/attach', 'create pods/portforward', 'create pods/proxy'],
     ],
     ['the same resource of another group', [rule(['get'], 'example.com', ['secrets'])], []],
     [
