@@ -143,17 +143,20 @@ export class PodRegister {
   }
 
   #deleted(entry: AuditEntry): void {
-    const { gracePeriodSeconds, dryRun = [] } = as<DeleteOptions>(entry.requestObject ?? {});
+    const { gracePeriodSeconds, preconditions, dryRun = [] } = as<DeleteOptions>(entry.requestObject ?? {});
     if (dryRun.length > 0) return;
-    for (const pod of this.#meant(entry)) {
-      pod.leavingSince ??= receivedAt(entry);
-      if (gracePeriodSeconds === 0 || endsAtOnce(pod)) pod.goneAt ??= receivedAt(entry);
+    const at = receivedAt(entry);
+    for (const pod of this.#meant(entry, preconditions?.uid)) {
+      pod.leavingSince ??= at;
+      // Its successor may stand in the log before it: what is answered first is written down first.
+      if (gracePeriodSeconds === 0 || endsAtOnce(pod)) pod.goneAt = Math.min(pod.goneAt ?? at, at);
     }
   }
 
-  /** Who is there under the name of the request; all of its namespace where it names none. */
-  #meant({ objectRef }: AuditEntry): readonly PodLife[] {
+  /** Who has this UID, or else is there under the name of the request; all of its namespace where it names none. */
+  #meant({ objectRef }: AuditEntry, uid?: string): readonly PodLife[] {
     const { namespace = '', name } = objectRef ?? {};
+    if (uid !== undefined) return [this.#pods.get(uid) ?? []].flat();
     const named = name === undefined ? undefined : this.#latest.get(keyOf({ namespace, name }));
     const pods = name === undefined ? [...this.#pods.values()] : named ? [named] : [];
     return pods.filter((pod) => pod.goneAt === undefined && pod.namespace === namespace);

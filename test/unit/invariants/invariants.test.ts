@@ -112,11 +112,28 @@ describe('every accepted eviction had a budget that allowed it', () => {
   });
 });
 
+const next = entry('create pods', 'ns/a', {
+  at: 6.1,
+  response: { metadata: { name: 'a', uid: 'next' }, spec: {} },
+});
+const nextBound = entry('create pods/binding', 'ns/a', { at: 6.2, request: { target: { name: 'n' } } });
+const lateGone = entry('delete pods', 'ns/a', {
+  at: 5.9,
+  took: 0.5,
+  request: { gracePeriodSeconds: 0, preconditions: { uid: 'uid-a' } },
+});
+
 describe('Drained is not said while a pod that has to leave is there', () => {
   test.each([
     ['gone before', [...pod('a', 'n'), gone('a', 5), claim(6)], 0],
     ['gone with an answer that came too late', [...pod('a', 'n'), gone('a', 5, 504), claim(6)], 0],
     ['gone after', [...pod('a', 'n'), claim(6), gone('a', 7)], 1],
+    [
+      'gone before, and its successor stands in the log first',
+      [...pod('a', 'n'), next, lateGone, claim(6)],
+      0,
+    ],
+    ['its successor is not gone with it', [...pod('a', 'n'), next, nextBound, lateGone, claim(9)], 1],
     ['no longer waited for', [...pod('a', 'n'), eviction('a', 2), claim(6, 'True', patience(3))], 0],
     ['still waited for', [...pod('a', 'n'), eviction('a', 2), claim(6, 'True', patience(5))], 1],
     ['never gone', [...pod('a', 'n'), claim(6)], 1],
