@@ -55,9 +55,9 @@ export class Invariants {
     return [...broken, ...this.#conclude(this.#latest - DISORDER_MS)];
   }
 
-  /** As `see`, when nothing more will come. */
+  /** As `see`, when nothing is going on: what belongs before the last entry has come. Others may follow. */
   end(entries: readonly AuditEntry[]): readonly string[] {
-    return [...this.see(entries), ...this.#conclude(Infinity)];
+    return [...this.see(entries), ...this.#conclude(this.#latest + 1)];
   }
 
   /** When nothing is going on any more: what is lost, a sentence each. */
@@ -78,7 +78,7 @@ export class Invariants {
 
   #conclude(until: number): string[] {
     const broken = this.#rules.flatMap((rule) => rule.conclude(until));
-    this.#pods.forget(Math.min(until, this.#latest) - PODS_KEPT_MS);
+    this.#pods.forget(until - PODS_KEPT_MS);
     return broken;
   }
 }

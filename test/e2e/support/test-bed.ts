@@ -269,12 +269,12 @@ export class TestBed {
     this.#witness?.check();
   }
 
-  /** As `checkAuditLog`, when nothing more will come. */
+  /** As `checkAuditLog`, when nothing is going on: also about the last seconds, of which more might have come. */
   endAuditLog(): void {
     this.#witness?.end();
   }
 
-  /** Judges the audit log so far and lets go of it: for runs of hours. */
+  /** As `endAuditLog`, and lets go of the log: for runs of hours, after each round of theirs. */
   forgetAuditLog(): void {
     this.#witness?.forget();
   }

@@ -62,15 +62,20 @@ export class Witness {
     this.#report();
   }
 
+  /** As `check`, when nothing is going on: also what came just now, which `check` leaves for later. */
   end(): void {
     this.#broken.push(...this.#invariants.end(this.#unseen()));
     this.#report();
   }
 
+  /** As `end`, and lets go of the log: whoever has broken something in this round is told now, not after the next one. */
   forget(): void {
-    this.check();
-    this.audit.forget();
-    this.#seen = 0;
+    try {
+      this.end();
+    } finally {
+      this.audit.forget();
+      this.#seen = 0;
+    }
   }
 
   /** What is lost now. What must not happen and did is kept for `check`: whoever asks this may ask again and again. */

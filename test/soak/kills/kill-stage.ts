@@ -160,6 +160,8 @@ export class KillStage {
       { timeoutMs: SETTLED_MS },
     );
     await this.#bed.checkInvariants();
+    // What this play has broken is not to be told of the next one.
+    this.#bed.endAuditLog();
   }
 
   async #killAndStart(): Promise<void> {
