@@ -1,8 +1,11 @@
 /**
  * `make soak`: the long forms of the tests of endurance, one after the other, each on clusters of its own.
  *   make soak ARGS='[--seed N] [--count N] [--json FILE] [--fill] [FORM...]'
+ *   make soak ARGS='--only SCENARIO:WRITE:MOMENT kills'
  * Runs all forms, or those that are named (soak/forms.ts; scale: all whose name begins with scale-). A run prints its
- * seed first; the same seed makes the same schedules. --fill writes what was measured into docs/performance.md and docs/endurance.md. Exit code 1 if something happened that must never happen, or a goal is missed.
+ * seed first; the same seed makes the same schedules. --only plays one kill again, such as drain:3:after. --fill writes
+ * what was measured into docs/performance.md and docs/endurance.md. Exit code 1 if something happened that must never
+ * happen, or a goal is missed.
  */
 import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -18,6 +21,7 @@ const { values, positionals } = parseArgs({
   options: {
     seed: { type: 'string' },
     count: { type: 'string' },
+    only: { type: 'string' },
     json: { type: 'string' },
     fill: { type: 'boolean', default: false },
   },
@@ -49,7 +53,7 @@ async function play(form: SoakForm, seed: number, count: number | undefined): Pr
   say(`${form.name}: ${form.title} (--seed ${seed})`);
   const started = performance.now();
   const result = await form
-    .run({ seed, count, signal, log: (line) => say(`  ${line}`) })
+    .run({ seed, count, only: values.only, signal, log: (line) => say(`  ${line}`) })
     .catch((error: unknown) => failed(errorMessage(error)));
   const seconds = Math.round((performance.now() - started) / 1000);
   say(`${form.name}: ${result.summary} In ${seconds} s.`);
@@ -69,6 +73,8 @@ async function soak(): Promise<number> {
     throw new Error(
       '--fill writes down what was measured at full size: leave out --count, or the forms of scale',
     );
+  if (values.only !== undefined && (values.fill || forms.some(({ name }) => name !== 'kills')))
+    throw new Error('--only is for kills, and is not written down');
   for (const form of forms) {
     if (!signal.aborted) played.push(await play(form, seed, count));
   }

@@ -6,6 +6,8 @@ export interface SoakContext {
   readonly seed: number;
   /** How many of them, where the form counts something; its own number unless given. */
   readonly count: number | undefined;
+  /** The one case that is to be played, by the name under which it was reported; only for forms that know it. */
+  readonly only?: string | undefined;
   /** Aborted when the run is interrupted; what counts things then says how far it has come. */
   readonly signal: AbortSignal;
   readonly log: (line: string) => void;

@@ -7,7 +7,8 @@ import type { NodeSnapshot } from '../../e2e/support/node-snapshot.ts';
 import { OperatorProcess } from '../../e2e/support/operator-process.ts';
 import type { OwnBedOptions } from '../../e2e/support/own-bed.ts';
 import type { TestBed } from '../../e2e/support/test-bed.ts';
-import { type Trip, type TripMoment, Tripwire } from '../../e2e/support/tripwire.ts';
+import { type Trip, Tripwire } from '../../e2e/support/tripwire.ts';
+import type { Kill } from './order.ts';
 import { maintenancesOf, outcomeOf } from './outcome.ts';
 import type { Scenario } from './scenarios.ts';
 
@@ -19,17 +20,11 @@ export const KILL_BED: OwnBedOptions = {
   },
 };
 
-export const MOMENTS = ['before', 'after', 'answered'] as const satisfies readonly TripMoment[];
-
-export interface Kill {
-  readonly nth: number;
-  readonly moment: (typeof MOMENTS)[number];
-}
-
 export interface Calm {
   readonly scenario: Scenario;
   /** As text, so that a difference can be read. */
   readonly outcome: string;
+  /** About its own island, as those are at which it is killed. */
   readonly writes: readonly string[];
 }
 
@@ -67,7 +62,7 @@ export class KillStage {
       await scenario.play(this.#bed, island);
       let last = performance.now();
       await this.#bed.eventually('nothing more is written', () => {
-        const fresh = this.#tripwire.takeWrites();
+        const fresh = this.#tripwire.takeWrites().filter((write) => write.includes(island.name));
         if (fresh.length > 0) last = performance.now();
         writes.push(...fresh);
         return performance.now() - last > QUIET_MS;
