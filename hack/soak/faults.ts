@@ -63,7 +63,7 @@ async function playOn(
   const bed = await startOwnBed(name, name, { volumes: QUICK_VOLUMES });
   const proxy = await FaultProxy.start(bed.files.operatorKubeconfig, bed.files.dir);
   try {
-    const operator = await startThrough(proxy, bed.files.dir);
+    const operator = await startThrough(bed, proxy);
     const ferry = await Ferry.load(bed, proxy, 'fifty', fiftyPods);
     for (let played = 0; played < SCHEDULES_PER_CLUSTER && tally.next < count; played++) {
       if (signal.aborted) return;

@@ -17,7 +17,7 @@ let ferry: Ferry;
 
 beforeAll(async () => {
   proxy = await FaultProxy.start(bed.files.operatorKubeconfig, bed.files.dir);
-  operator = await startThrough(proxy, bed.files.dir);
+  operator = await startThrough(bed, proxy);
   ferry = await Ferry.load(bed, proxy, 'kinds', (island) => [
     island.deployment('web', { replicas: 4, stopsIn: '0s' }),
     island.deployment('lane', { replicas: 2, stopsIn: '0s' }),

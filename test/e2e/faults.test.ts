@@ -17,7 +17,7 @@ let ferry: Ferry;
 
 beforeAll(async () => {
   proxy = await FaultProxy.start(bed.files.operatorKubeconfig, bed.files.dir);
-  await startThrough(proxy, bed.files.dir);
+  await startThrough(bed, proxy);
   ferry = await Ferry.load(bed, proxy, 'fifty', fiftyPods);
 }, 120_000);
 

@@ -5,7 +5,7 @@ import type { Pod } from '../../src/kube/types.ts';
 import { ownTestBed } from './support/beds.ts';
 import { holdsFor } from './support/eventually.ts';
 import type { Island } from './support/island.ts';
-import { OperatorProcess } from './support/operator-process.ts';
+import type { OperatorProcess } from './support/operator-process.ts';
 import { SeededRandom } from './support/random.ts';
 import { type TripMoment, Tripwire } from './support/tripwire.ts';
 
@@ -30,22 +30,15 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(async () => {
-  for (const { operator, tripwire } of replicas) {
-    await operator.kill();
-    await tripwire.stop();
-  }
+  for (const { tripwire } of replicas) await tripwire.stop();
 });
 
 /** Each behind a proxy of its own, which tells whose request it is. */
 async function start(name: string): Promise<Replica> {
   const tripwire = await Tripwire.start(bed.files.operatorKubeconfig, bed.files.dir, name);
-  const operator = new OperatorProcess({
-    dir: bed.files.dir,
-    name,
-    kubeconfig: tripwire.kubeconfig,
-    flags: ['--max-unavailable-nodes=100%'],
-  });
-  return { tripwire, operator: await operator.ready() };
+  const { kubeconfig } = tripwire;
+  const operator = await bed.startOperator({ name, kubeconfig, flags: ['--max-unavailable-nodes=100%'] });
+  return { tripwire, operator };
 }
 
 async function leadership({ operator }: Replica): Promise<boolean> {

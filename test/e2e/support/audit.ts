@@ -68,6 +68,7 @@ export interface AuditLogOptions {
   readonly fromStart?: boolean;
 }
 
+const PIECE = 1000;
 const READ = /"verb":"(get|list|watch)"/;
 
 export const isByOperator = (entry: AuditEntry): boolean => entry.userAgent?.startsWith('haulout/') ?? false;
@@ -98,9 +99,16 @@ export class AuditLog {
     return this.#entries.length;
   }
 
-  /** Lets go of all that was handed out: marks from before are of no use then. */
-  forget(): void {
-    this.#entries.length = 0;
+  /**
+   * All that is kept and all that was written since, a piece at a time, and lets go of each: a log may be larger than the
+   * memory. Marks from before are of no use then.
+   */
+  *drain(): Generator<readonly AuditEntry[]> {
+    for (const entry of this.#added()) {
+      this.#entries.push(entry);
+      if (this.#entries.length >= PIECE) yield this.#entries.splice(0);
+    }
+    yield this.#entries.splice(0);
   }
 
   /**
@@ -152,9 +160,13 @@ export class AuditLog {
   }
 
   #read(): void {
+    for (const entry of this.#added()) this.#entries.push(entry);
+  }
+
+  *#added(): Generator<AuditEntry> {
     for (const line of this.#tail.lines()) {
       if (READ.test(line) && !this.#readers.some((agent) => line.includes(agent))) continue;
-      this.#entries.push(as<AuditEntry>(JSON.parse(line)));
+      yield as<AuditEntry>(JSON.parse(line));
     }
   }
 }

@@ -40,7 +40,7 @@ export class TestBed {
   readonly api: Api;
   readonly kubectl: Kubectl;
   readonly #cluster: Cluster | undefined;
-  readonly #witness: Witness | undefined;
+  readonly #witness: Witness;
   readonly #namespaces = new Set<string>();
   readonly #nodes = new Set<string>();
   readonly #operators: OperatorProcess[] = [];
@@ -52,9 +52,9 @@ export class TestBed {
     this.api = new Api(files.kubeconfig);
     this.kubectl = new Kubectl(join(files.binDir, 'kubectl'), files.kubeconfig);
     const auditLog = cluster?.auditLog ?? files.auditLog;
-    if (auditLog === undefined) return;
     const isWhole = cluster !== undefined;
-    this.#witness = new Witness(new AuditLog(auditLog, { fromStart: isWhole }), {
+    const audit = auditLog === undefined ? undefined : new AuditLog(auditLog, { fromStart: isWhole });
+    this.#witness = new Witness(audit, {
       ownsNamespace: (name) => isWhole || this.#namespaces.has(name),
       ownsNode: (name) => isWhole || this.#nodes.has(name),
     });
@@ -67,12 +67,13 @@ export class TestBed {
 
   /** kind, or somebody's. */
   get isForeign(): boolean {
-    return this.#witness === undefined;
+    return this.#witness.audit === undefined;
   }
 
   get audit(): AuditLog {
-    if (!this.#witness) throw new NotHere('this cluster has no audit log');
-    return this.#witness.audit;
+    const { audit } = this.#witness;
+    if (!audit) throw new NotHere('this cluster has no audit log');
+    return audit;
   }
 
   /** The control plane itself, to be stopped and started; only where the file has one of its own. */
@@ -91,7 +92,7 @@ export class TestBed {
     const { operatorKubeconfig: kubeconfig } = this.files;
     const operator = new OperatorProcess({ kubeconfig, ...options, dir, name });
     this.#operators.push(operator);
-    if (options.pod) this.#witness?.standsForOperator(options.pod);
+    if (options.pod) this.#witness.standsForOperator(options.pod);
     return operator.ready(readyMs);
   }
 
@@ -241,7 +242,7 @@ export class TestBed {
       api: this.api,
       prefix: this.prefix,
       namespaces: [...this.#namespaces],
-      audit: this.#witness?.audit,
+      audit: this.#witness.audit,
       log:
         operatorLog === undefined
           ? this.#operators.map((operator) => operator.tail()).join('\n')
@@ -251,44 +252,45 @@ export class TestBed {
 
   /** From here on, plain deletions of pods by the operator are what the test asks for. */
   expectPodDeletions(...namespaces: readonly string[]): void {
-    this.#witness?.expectPodDeletions(namespaces);
+    this.#witness.expectPodDeletions(namespaces);
   }
 
   /** The test holds up an eviction of this pod on its way, until the pod has left. */
   expectLateEviction(uid: string): void {
-    this.#witness?.expectLateEviction(uid);
+    this.#witness.expectLateEviction(uid);
   }
 
   /** `work` stops the API server and starts it: what that one forbids until it knows its roles again is no rule broken. */
   async outage(work: () => Promise<void>): Promise<void> {
-    await (this.#witness?.outage(work) ?? work());
+    await this.#witness.outage(work);
   }
 
   /** Throws when the audit log shows what must never happen; each case is reported once. */
   checkAuditLog(): void {
-    this.#witness?.check();
+    this.#witness.check();
   }
 
   /** As `checkAuditLog`, when nothing is going on: also about the last seconds, of which more might have come. */
   endAuditLog(): void {
-    this.#witness?.end();
+    this.#witness.end();
   }
 
   /** As `endAuditLog`, and lets go of the log: for runs of hours, after each round of theirs. */
   forgetAuditLog(): void {
-    this.#witness?.forget();
+    this.#witness.forget();
   }
 
   /**
    * Waits until nothing is lost: every maintenance has come to where it can go, every node that nobody maintains is as it was.
-   * Throws when the audit log shows what must never happen, or when something is still lost after a minute.
+   * Throws when the audit log shows what must never happen, or when something is still lost after a minute. Without an audit
+   * log it sees what is lost, but not whose a label or a taint is that is left.
    */
   async checkInvariants(options: EventuallyOptions = {}): Promise<void> {
     let lost: readonly string[] = [];
     await this.eventually(
       'nothing is lost',
       async () => {
-        lost = (await this.#witness?.lost(this.api)) ?? [];
+        lost = await this.#witness.lost(this.api);
         return lost.length === 0;
       },
       { ...options, explain: async () => [...lost, await this.explain()].join('\n') },

@@ -10,7 +10,8 @@ import { OPERATOR_NAMESPACE } from './install.ts';
 const ROLES_KNOWN_MS = 2000;
 
 export class Witness {
-  readonly audit: AuditLog;
+  /** A cluster of somebody has none: then only what is lost at rest is seen. */
+  readonly audit: AuditLog | undefined;
   readonly #invariants: Invariants;
   readonly #deletionsExpected = new Set<string>();
   readonly #heldUp = new Set<string>();
@@ -22,7 +23,7 @@ export class Witness {
   /** Entries of the audit log that were judged. */
   #seen = 0;
 
-  constructor(audit: AuditLog, scope: Pick<RuleScope, 'ownsNamespace' | 'ownsNode'>) {
+  constructor(audit: AuditLog | undefined, scope: Pick<RuleScope, 'ownsNamespace' | 'ownsNode'>) {
     this.audit = audit;
     this.#invariants = new Invariants(
       {
@@ -70,12 +71,11 @@ export class Witness {
 
   /** As `end`, and lets go of the log: whoever has broken something in this round is told now, not after the next one. */
   forget(): void {
-    try {
-      this.end();
-    } finally {
-      this.audit.forget();
+    for (const piece of this.audit?.drain() ?? []) {
+      this.#broken.push(...this.#invariants.see(piece.slice(this.#seen)));
       this.#seen = 0;
     }
+    this.end();
   }
 
   /** What is lost now. What must not happen and did is kept for `check`: whoever asks this may ask again and again. */
@@ -95,7 +95,7 @@ export class Witness {
   }
 
   #unseen(): ReturnType<AuditLog['entries']> {
-    const entries = this.audit.entries();
+    const entries = this.audit?.entries() ?? [];
     const unseen = entries.slice(this.#seen);
     this.#seen = entries.length;
     return unseen;

@@ -1,6 +1,7 @@
 /** What the short and the long form run on. */
 import { DISK_DRIVER, type VolumesOptions } from '../../../hack/cluster/lib/volumes/options.ts';
-import { OperatorProcess } from '../../e2e/support/operator-process.ts';
+import type { OperatorProcess } from '../../e2e/support/operator-process.ts';
+import type { TestBed } from '../../e2e/support/test-bed.ts';
 import type { FaultProxy } from './proxy.ts';
 
 /** So that many drains fit into an hour. */
@@ -10,11 +11,10 @@ export const QUICK_VOLUMES: VolumesOptions = {
   nodeStatusSeconds: 0.2,
 };
 
-export async function startThrough(proxy: FaultProxy, dir: string): Promise<OperatorProcess> {
-  return new OperatorProcess({
-    dir,
+export async function startThrough(bed: TestBed, proxy: FaultProxy): Promise<OperatorProcess> {
+  return bed.startOperator({
     name: 'operator-faults',
     kubeconfig: proxy.kubeconfig,
     flags: ['--max-unavailable-nodes=100%', '--eviction-qps=500', '--eviction-burst=500'],
-  }).ready();
+  });
 }

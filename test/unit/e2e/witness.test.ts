@@ -3,6 +3,8 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
+import type { Api } from '../../e2e/support/api.ts';
 import { AuditLog, type AuditEntry } from '../../e2e/support/audit.ts';
 import { Witness } from '../../e2e/support/witness.ts';
 import { eviction, pod } from '../invariants/log.ts';
@@ -38,5 +40,31 @@ test('what was reported before it forgot is no part of the next round, and what 
   expect(() => witness.forget()).not.toThrow();
   log(eviction('b', 5));
   expect(() => witness.forget()).toThrow('evicted twice: pod ns/b');
-  expect(witness.audit.entries()).toEqual([]);
+  expect(witness.audit?.entries()).toEqual([]);
+});
+
+test('a log that is larger than a piece of it is judged across its pieces', () => {
+  log(...pod('a', 'n'), eviction('a', 1));
+  log(...Array.from({ length: 1500 }, (_, index) => pod(`other-${index}`, 'n')).flat());
+  log(eviction('a', 2));
+  expect(() => witness.forget()).toThrow('evicted twice: pod ns/a');
+  expect(witness.audit?.entries()).toEqual([]);
+});
+
+const cluster = (finalizers: readonly string[], nodeName: string): Api =>
+  as<Api>({
+    list: async (path: string) => {
+      if (path === '/api/v1/nodes') return Promise.resolve([{ metadata: { name: nodeName, finalizers } }]);
+      return Promise.resolve([]);
+    },
+  });
+
+test('without an audit log it still sees what is left on the nodes of its own', async () => {
+  const guest = new Witness(undefined, { ownsNamespace: () => true, ownsNode: (name) => name === 'n' });
+  expect(await guest.lost(cluster([], 'n'))).toEqual([]);
+  expect(await guest.lost(cluster(['haulout.dev/evacuate'], 'n'))).toEqual([
+    'left on node n, which nobody maintains: finalizer haulout.dev/evacuate',
+  ]);
+  expect(await guest.lost(cluster(['haulout.dev/evacuate'], 'of-others'))).toEqual([]);
+  for (const ask of ['check', 'end', 'forget'] as const) expect(() => guest[ask]()).not.toThrow();
 });
