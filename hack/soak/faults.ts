@@ -9,6 +9,7 @@ import { schedule } from '../../test/soak/faults/schedule.ts';
 import { QUICK_VOLUMES, startThrough } from '../../test/soak/faults/set-up.ts';
 import { errorMessage } from '../cluster/lib/untyped.ts';
 import type { SoakContext, SoakForm, SoakResult } from './form.ts';
+import { goOn, Progress } from './progress.ts';
 import { fillRun } from './runs.ts';
 
 const DEFAULT_COUNT = 1000;
@@ -18,7 +19,7 @@ const CLUSTERS = 2;
 const SCHEDULES_PER_CLUSTER = 100;
 
 interface Tally {
-  next: number;
+  readonly progress: Progress;
   readonly seconds: number[];
   readonly struck: Record<string, number>;
   /** Schedules in which nothing struck. */
@@ -28,23 +29,25 @@ interface Tally {
 
 async function run(context: SoakContext): Promise<SoakResult> {
   const { seed, count = DEFAULT_COUNT, signal, log } = context;
-  const tally: Tally = { next: 0, seconds: [], struck: {}, spared: 0, violations: [] };
+  const tally: Tally = { progress: new Progress(count), seconds: [], struck: {}, spared: 0, violations: [] };
   const clusters = Array.from({ length: Math.min(CLUSTERS, count) }, (_, index) => index + 1);
   // All of them, whatever becomes of one: each has a cluster to stop.
   const lanes = await Promise.allSettled(
     clusters.map(async (cluster) => {
-      while (tally.next < count && !signal.aborted)
+      while (tally.progress.hasNext && !signal.aborted)
         await playOn(`soak-faults-${cluster}`, { ...context, seed, count }, tally);
     }),
   );
-  for (const lane of lanes) if (lane.status === 'rejected') throw lane.reason;
+  // What an interruption has broken is no reason to forget what was done.
+  for (const lane of lanes) if (lane.status === 'rejected' && !signal.aborted) throw lane.reason;
   const strikes = Object.values(tally.struck).reduce((sum, one) => sum + one, 0);
   const median = tally.seconds.toSorted((a, b) => a - b)[Math.floor(tally.seconds.length / 2)] ?? 0;
-  const { violations, spared } = tally;
+  const { violations, spared, progress } = tally;
+  const rest = progress.goOnAt === undefined ? '' : goOn(seed + progress.goOnAt, count - progress.goOnAt);
   const played = tally.seconds.length + violations.length;
   log(`what struck: ${JSON.stringify(tally.struck)}`);
   return {
-    summary: `${played} schedules with ${strikes} faults, ${violations.length} not survived; in ${spared} nothing struck; a drain and its restoration took ${median.toFixed(1)} s (median).`,
+    summary: `${played} schedules with ${strikes} faults, ${violations.length} not survived; in ${spared} nothing struck; a drain and its restoration took ${median.toFixed(1)} s (median).${rest}`,
     // Many in which nothing comes to pass would prove nothing.
     goals: [
       { what: 'schedules in which nothing struck', value: spared, unit: '', limit: Math.ceil(played / 20) },
@@ -65,17 +68,20 @@ async function playOn(
   try {
     const operator = await startThrough(bed, proxy);
     const ferry = await Ferry.load(bed, proxy, 'fifty', fiftyPods);
-    for (let played = 0; played < SCHEDULES_PER_CLUSTER && tally.next < count; played++) {
+    for (let played = 0; played < SCHEDULES_PER_CLUSTER && tally.progress.hasNext; played++) {
       if (signal.aborted) return;
-      const own = seed + tally.next++;
+      const piece = tally.progress.begin();
+      const own = seed + piece;
       try {
         await cross(own, { ferry, bed, operator, tally });
+        tally.progress.finish(piece);
       } catch (error) {
         // The processes of this run have been interrupted as well.
         if (signal.aborted) return;
         const violation = `--seed ${own} --count 1: ${errorMessage(error)}`;
         log(`BROKEN ${violation}`);
         tally.violations.push(violation);
+        tally.progress.finish(piece);
         return;
       }
       if (tally.seconds.length % 20 === 0) log(`${tally.seconds.length} of ${count} schedules survived`);

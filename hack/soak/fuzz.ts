@@ -3,6 +3,7 @@ import { startOwnBed } from '../../test/e2e/support/own-bed.ts';
 import { Campaign, type Round } from '../../test/soak/hostile/campaign.ts';
 import { errorMessage } from '../cluster/lib/untyped.ts';
 import type { SoakContext, SoakForm, SoakResult } from './form.ts';
+import { goOn, Progress } from './progress.ts';
 import { fillRun } from './runs.ts';
 
 const COUNT = 100_000;
@@ -13,8 +14,7 @@ const FLAGS = ['--max-unavailable-nodes=80%', '--log-level=info', '--eviction-bu
 
 interface Tally {
   readonly sizes: readonly number[];
-  /** Rounds that were begun. */
-  begun: number;
+  readonly progress: Progress;
   readonly rounds: Round[];
   readonly violations: string[];
 }
@@ -30,25 +30,28 @@ async function playOn(context: SoakContext, tally: Tally): Promise<void> {
   try {
     const operator = await bed.startOperator({ flags: FLAGS });
     const campaign = await Campaign.begin(bed, operator, NODES);
-    for (const size of tally.sizes.slice(tally.begun, tally.begun + ROUNDS_A_CLUSTER)) {
+    for (let played = 0; played < ROUNDS_A_CLUSTER && tally.progress.hasNext; played++) {
       if (signal.aborted) return;
-      const seed = context.seed + tally.begun++;
+      const piece = tally.progress.begin();
+      const [seed, size] = [context.seed + piece, tally.sizes[piece] ?? 0];
       const again = `--seed ${seed} --count ${size}`;
       const started = performance.now();
       try {
         const round = await campaign.round(seed, size);
         bed.forgetAuditLog();
         tally.rounds.push(round);
+        tally.progress.finish(piece);
         for (const violation of round.violations) broken(`${again}: ${violation}`);
         const seconds = ((performance.now() - started) / 1000).toFixed(0);
         log(
-          `round ${tally.begun}: ${round.accepted} taken, ${round.refused} refused, ${round.evictions} pods evicted, ` +
+          `round ${piece + 1}: ${round.accepted} taken, ${round.refused} refused, ${round.evictions} pods evicted, ` +
             `${round.deletions} deleted, ${round.violations.length} problems, ${seconds} s (${again})`,
         );
       } catch (error) {
         // The processes of this run have been interrupted as well.
         if (signal.aborted) return;
         for (const problem of [...campaign.violations, errorMessage(error)]) broken(`${again}: ${problem}`);
+        tally.progress.finish(piece);
         return;
       }
     }
@@ -63,14 +66,21 @@ async function run(context: SoakContext): Promise<SoakResult> {
   const sizes = Array.from({ length: Math.ceil(count / OBJECTS_A_ROUND) }, (_, index) =>
     Math.min(OBJECTS_A_ROUND, count - index * OBJECTS_A_ROUND),
   );
-  const tally: Tally = { sizes, begun: 0, rounds: [], violations: [] };
-  while (tally.begun < sizes.length && !context.signal.aborted) await playOn(context, tally);
-  const { rounds, violations } = tally;
+  const tally: Tally = { sizes, progress: new Progress(sizes.length), rounds: [], violations: [] };
+  while (tally.progress.hasNext && !context.signal.aborted) {
+    await playOn(context, tally).catch((error: unknown) => {
+      // What an interruption has broken is no reason to forget what was done.
+      if (!context.signal.aborted) throw error;
+    });
+  }
+  const { rounds, violations, progress } = tally;
+  const open = sizes.slice(progress.goOnAt ?? sizes.length).reduce((total, size) => total + size, 0);
+  const rest = progress.goOnAt === undefined ? '' : goOn(context.seed + progress.goOnAt, open);
   const sum = (of: (round: Round) => number): number => rounds.reduce((total, round) => total + of(round), 0);
   const [accepted, refused] = [sum((one) => one.accepted), sum((one) => one.refused)];
   const [evictions, deletions] = [sum((one) => one.evictions), sum((one) => one.deletions)];
   return {
-    summary: `${accepted + refused} objects in ${rounds.length} rounds: ${accepted} taken, ${refused} refused by the API server, ${evictions} pods evicted, ${deletions} deleted.`,
+    summary: `${accepted + refused} objects in ${rounds.length} rounds: ${accepted} taken, ${refused} refused by the API server, ${evictions} pods evicted, ${deletions} deleted.${rest}`,
     // A round in which nobody has to leave proves nothing.
     goals: [
       {
