@@ -29,6 +29,9 @@ const FLEET: DrainSize = {
   evictionQps: EVICTION_QPS,
 };
 
+/** Of some 12 s: two hours. */
+const ROUNDS = 600;
+
 const goal = (what: string, value: number, unit: string, limit: number): Goal => ({
   what,
   value,
@@ -104,8 +107,14 @@ export const SCALE_FORMS = [
   scaleForm({
     name: 'churn',
     title: 'drains and restores for hours',
+    endsEarly: true,
     play: async (play: Play, sized) =>
-      churn(play, { nodes: 25, podsPerNode: 4, rounds: sized(720), warmUpRounds: Math.ceil(sized(720) / 4) }),
+      churn(play, {
+        nodes: 25,
+        podsPerNode: 4,
+        rounds: sized(ROUNDS),
+        warmUpRounds: Math.ceil(sized(ROUNDS) / 4),
+      }),
     judge: ({ bytesPerMaintenance }) => [
       goal('growth of the heap', Math.round(bytesPerMaintenance), 'bytes per maintenance', 200),
     ],

@@ -1,6 +1,7 @@
 /** docs/performance.md between its marks, and the plots beside it, from what was measured last. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ChurnFigures } from '../../../test/soak/scale/churn.ts';
 import type { Cost } from '../../../test/soak/scale/cost.ts';
 import type { DrainFigures } from '../../../test/soak/scale/drain.ts';
 import { filled } from '../../bench/fill.ts';
@@ -120,12 +121,18 @@ export function sectionsOf(records: Records): Readonly<Record<string, readonly s
     churn: churn && [
       circumstances(churn, []),
       '',
-      `${number(churn.figures.rounds)} rounds of ${churn.figures.nodes} nodes with ${churn.figures.podsPerNode} pods each: ${number(churn.figures.perRound.at(-1)?.maintenances ?? 0)} maintenances, ${number(churn.figures.perRound.reduce((sum, one) => sum + one.evictions, 0))} evictions.`,
+      `${roundsOf(churn.figures)} of ${churn.figures.nodes} nodes with ${churn.figures.podsPerNode} pods each: ${number(churn.figures.perRound.at(-1)?.maintenances ?? 0)} maintenances, ${number(churn.figures.perRound.reduce((sum, one) => sum + one.evictions, 0))} evictions.`,
       `After the first ${churn.figures.warmUpRounds} rounds the heap grew by ${fixed(churn.figures.bytesPerMaintenance, 0)} bytes for each maintenance`,
       `(${fixed((churn.figures.perRound[churn.figures.warmUpRounds]?.heapBytes ?? 0) / 1e6, 1)} MB then, ${fixed((churn.figures.perRound.at(-1)?.heapBytes ?? 0) / 1e6, 1)} MB in the end, each after a full garbage collection).`,
     ],
     sizing: prices && sizing(prices),
   };
+}
+
+function roundsOf({ rounds, plannedRounds }: ChurnFigures): string {
+  return plannedRounds === undefined
+    ? `${number(rounds)} rounds`
+    : `${number(rounds)} rounds (it was interrupted; ${number(plannedRounds)} were meant)`;
 }
 
 function drainSection(measured: Measured<DrainFigures>): string[] {

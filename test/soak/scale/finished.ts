@@ -63,14 +63,7 @@ async function finish(fleet: Fleet, names: readonly string[]): Promise<void> {
   await fleet.maintain(names);
   await fleet.drained(names, PATIENCE_MS);
   await fleet.removeNodes(names);
-  await fleet.until(
-    `${names.length} maintenances know that their nodes are gone`,
-    (all) =>
-      names.every(
-        (name) => all.get(name)?.status?.conditions?.some(({ reason }) => reason === 'NodeGone') ?? false,
-      ),
-    PATIENCE_MS,
-  );
+  await fleet.nodesGone(names, PATIENCE_MS);
 }
 
 async function oneMore(fleet: Fleet, node: string): Promise<number> {

@@ -111,6 +111,18 @@ export class Fleet {
     await forAll(names, async (name) => this.client.must('DELETE', `/api/v1/nodes/${name}`));
   }
 
+  /** Waits until the maintenances of nodes that were removed, which have the nodes' names, say so. */
+  async nodesGone(names: readonly string[], timeoutMs: number): Promise<void> {
+    await this.until(
+      `${names.length} maintenances know that their nodes are gone`,
+      (all) =>
+        names.every(
+          (name) => all.get(name)?.status?.conditions?.some(({ reason }) => reason === 'NodeGone') ?? false,
+        ),
+      timeoutMs,
+    );
+  }
+
   /** Waits until the namespace's Deployments have so many pods that are Ready. */
   async podsReady(namespace: string, pods: number, timeoutMs: number): Promise<void> {
     await this.bed.eventually(
