@@ -1,7 +1,7 @@
 /** The operator in one file, which needs Node.js and nothing else beside it. */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { repositoryRoot } from '../cluster/lib/paths.ts';
 import { type BundledPackage, bundledPackages, licensesFile } from './packages.ts';
 import { fixedVersion, slim } from './slim.ts';
@@ -22,7 +22,7 @@ export async function packagesInBundle(): Promise<readonly BundledPackage[]> {
   return bundledPackages(repositoryRoot, (await compile(repositoryRoot)).metafile);
 }
 
-async function compile(outdir: string) {
+async function compile(outdir: string, more: readonly Plugin[] = []) {
   return build({
     absWorkingDir: repositoryRoot,
     entryPoints: ['src/main.ts'],
@@ -42,13 +42,13 @@ async function compile(outdir: string) {
     preserveSymlinks: true, // in a work tree node_modules may be a link, and paths are to be the same everywhere
     metafile: true,
     write: false,
-    plugins: [slim(repositoryRoot), fixedVersion(repositoryRoot)],
+    plugins: [slim(repositoryRoot), fixedVersion(repositoryRoot), ...more],
   });
 }
 
-/** Writes it into `outdir`. The same sources and packages give the same bytes. */
-export async function buildBundle(outdir: string): Promise<Bundle> {
-  const { metafile, outputFiles } = await compile(outdir);
+/** Writes it into `outdir`. The same sources and packages give the same bytes. `more`: for tests that want another one. */
+export async function buildBundle(outdir: string, more: readonly Plugin[] = []): Promise<Bundle> {
+  const { metafile, outputFiles } = await compile(outdir, more);
   mkdirSync(outdir, { recursive: true });
   for (const { path, contents } of outputFiles) replace(path, contents);
   const packages = bundledPackages(repositoryRoot, metafile);

@@ -17,6 +17,8 @@ export interface ChurnSize {
   readonly rounds: number;
   /** At first: code is compiled, and what is remembered for a limited time fills up. */
   readonly warmUpRounds: number;
+  /** Of Node.js, beside those of the image. */
+  readonly nodeFlags?: readonly string[];
 }
 
 export interface ChurnRound {
@@ -37,12 +39,25 @@ export interface ChurnFigures extends ChurnSize {
 }
 
 const NAMESPACE = 'churn';
+/**
+ * What V8 compiles of a process, and learns of it, grows for as long as it gets busier, by more than what a short run
+ * could tell apart from a leak. With these it is all there after the first rounds.
+ */
+export const SOON_WARM = [
+  '--no-opt',
+  '--no-maglev',
+  '--no-sparkplug',
+  '--no-lazy-feedback-allocation',
+  '--no-flush-bytecode',
+];
+
 /** Nodes of other scenes take none of its pods. */
 const POOL = { 'scale.haulout.dev/churn': '' };
 const HALVES = ['a', 'b'] as const;
 
 type Half = (typeof HALVES)[number];
 
+const visitOf = (round: number): string => `${NAMESPACE}-${round}`;
 const labelOf = (half: Half): Record<string, string> => ({ 'scale.haulout.dev/half': half });
 
 export async function churn(play: Play, size: ChurnSize): Promise<ChurnFigures> {
@@ -50,7 +65,7 @@ export async function churn(play: Play, size: ChurnSize): Promise<ChurnFigures> 
   const pods = size.nodes * size.podsPerNode;
   const halves = { a: numbered('churn-a', size.nodes), b: numbered('churn-b', size.nodes) };
   for (const half of HALVES) await fleet.addNodes(halves[half], { ...POOL, ...labelOf(half) });
-  const { operator } = await fleet.operate([ALL, ...FAST], [INSPECTED]);
+  const { operator } = await fleet.operate([ALL, ...FAST], [INSPECTED, ...(size.nodeFlags ?? [])]);
   await installDriver(fleet);
   await fleet.bed.namespace(NAMESPACE);
   await createAll(fleet.client, `/apis/apps/v1/namespaces/${NAMESPACE}/deployments`, [
@@ -59,13 +74,14 @@ export async function churn(play: Play, size: ChurnSize): Promise<ChurnFigures> 
   await fleet.podsReady(NAMESPACE, pods, PATIENCE_MS);
   const heap = await Heap.of(operator);
   const perRound: ChurnRound[] = [];
-  try {
+  const playRounds = async (): Promise<void> => {
     for (let round = 1; round <= size.rounds; round++) {
       // One half, then the other: pods go to and fro.
       const half = HALVES[(round - 1) % 2] ?? 'a';
       const started = performance.now();
-      halves[half] = await unlessAborted(playRound(fleet, round, half, halves[half]), signal);
-      await unlessAborted(settled(fleet, pods), signal);
+      halves[half] = await playRound(fleet, round, half, halves[half]);
+      await fleet.podsReady(NAMESPACE, pods, PATIENCE_MS);
+      await fleet.bed.checkInvariants({ timeoutMs: PATIENCE_MS });
       fleet.bed.forgetAuditLog();
       const evictions = fleet.traffic.evictionsSince(0).length;
       fleet.traffic.forget();
@@ -76,6 +92,9 @@ export async function churn(play: Play, size: ChurnSize): Promise<ChurnFigures> 
         `round ${round}: ${(heapBytes / 1e6).toFixed(2)} MB of heap, ${rssMb(operator.pid).toFixed(0)} MB in all, ${seconds} s`,
       );
     }
+  };
+  try {
+    await unlessAborted(playRounds(), signal);
   } catch (error) {
     // What an interruption has broken is no reason to forget the rounds before it, where they say something.
     if (!signal.aborted || perRound.length < size.warmUpRounds + 2) throw error;
@@ -86,7 +105,7 @@ export async function churn(play: Play, size: ChurnSize): Promise<ChurnFigures> 
     ...size,
     rounds: perRound.length,
     ...(perRound.length < size.rounds ? { plannedRounds: size.rounds } : {}),
-    perRound,
+    perRound: [...perRound],
     bytesPerMaintenance: growth(perRound, size.warmUpRounds),
   };
 }
@@ -100,8 +119,7 @@ async function playRound(
 ): Promise<string[]> {
   const [gone = '', goes = '', ...rest] = nodes;
   const label = labelOf(half);
-  const nameOf = (number: number): string => `${NAMESPACE}-${number}`;
-  const visit = { namespace: nameOf(round), half: label, pool: POOL, node: rest[0] ?? '' };
+  const visit = { namespace: visitOf(round), half: label, pool: POOL, node: rest[0] ?? '' };
   await arrive(fleet, visit);
   await fleet.maintain(nodes, { drain: { retryIntervalSeconds: 1 } });
   await letGo(fleet, visit);
@@ -111,16 +129,11 @@ async function playRound(
   await fleet.nodesGone([gone], PATIENCE_MS);
   await fleet.endMaintenances(nodes, PATIENCE_MS);
   await depart(fleet, visit);
-  await departed(fleet, nameOf(round - 1));
+  await departed(fleet, visitOf(round - 1));
   await fleet.removeNodes([goes]);
   const fresh = numbered(`churn-${half}`, 2, nodes.length + round);
   await fleet.addNodes(fresh, { ...POOL, ...label });
   return [...rest, ...fresh];
-}
-
-async function settled(fleet: Fleet, pods: number): Promise<void> {
-  await fleet.podsReady(NAMESPACE, pods, PATIENCE_MS);
-  await fleet.bed.checkInvariants({ timeoutMs: PATIENCE_MS });
 }
 
 export function growth(rounds: readonly ChurnRound[], warmUpRounds: number): number {

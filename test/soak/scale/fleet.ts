@@ -1,6 +1,7 @@
 /** A cluster of thousands of fake nodes, and the operator in it as its image has it: the bundle, with the chart's flags. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Plugin } from 'esbuild';
 import { buildBundle } from '../../../hack/bundle/build.ts';
 import { Waiting } from '../../../hack/bench/waiting.ts';
 import type { HeartbeatSettings } from '../../../hack/cluster/lib/heartbeats.ts';
@@ -46,8 +47,9 @@ export class Fleet {
   readonly #waiting = new Waiting();
   #operator: OperatorProcess | undefined;
 
-  static async open(bed: TestBed): Promise<Fleet> {
-    const { file } = await buildBundle(join(bed.cluster.dir, 'bundle'));
+  /** `changes`: to the bundle. */
+  static async open(bed: TestBed, ...changes: readonly Plugin[]): Promise<Fleet> {
+    const { file } = await buildBundle(join(bed.cluster.dir, 'bundle'), changes);
     return new Fleet(bed, file, await imageAllocator());
   }
 
