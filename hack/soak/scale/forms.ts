@@ -110,8 +110,8 @@ export const SCALE_FORMS = [
     endsEarly: true,
     play: async (play: Play, sized) =>
       churn(play, {
-        nodes: 25,
-        podsPerNode: 4,
+        nodes: 20,
+        podsPerNode: 3,
         rounds: sized(ROUNDS),
         warmUpRounds: Math.ceil(sized(ROUNDS) / 4),
       }),

@@ -85,7 +85,7 @@ export async function churn(play: Play, size: ChurnSize): Promise<ChurnFigures> 
       fleet.bed.forgetAuditLog();
       const evictions = fleet.traffic.evictionsSince(0).length;
       fleet.traffic.forget();
-      const heapBytes = await heap.usedAfterCollection();
+      const heapBytes = await heap.kept();
       perRound.push({ maintenances: round * size.nodes, evictions, heapBytes, rssMb: rssMb(operator.pid) });
       const seconds = ((performance.now() - started) / 1000).toFixed(0);
       log(

@@ -1,11 +1,15 @@
 /** What a process keeps: its heap after a full garbage collection, asked for through Node's inspector. */
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'undici';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
 import type { OperatorProcess } from '../../e2e/support/operator-process.ts';
 
 /** For the command line of a process that is to be asked: a port of its own choice on loopback. */
 export const INSPECTED = '--inspect=127.0.0.1:0';
+
+const LOOKS = 4;
+const APART_MS = 500;
 
 interface Reply {
   readonly id: number;
@@ -40,6 +44,16 @@ export class Heap {
     socket.addEventListener('close', () => {
       for (const { reject } of this.#waiting.values()) reject(new Error('the process has ended'));
     });
+  }
+
+  /** In bytes, the least of a few looks: what is on its way passes, what is kept stays. */
+  async kept(): Promise<number> {
+    const looks: number[] = [];
+    while (looks.length < LOOKS) {
+      looks.push(await this.usedAfterCollection());
+      await sleep(APART_MS);
+    }
+    return Math.min(...looks);
   }
 
   /** In bytes. Twice, because what finalizers hold goes with the second one. */
