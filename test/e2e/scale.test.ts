@@ -14,9 +14,9 @@ const IDLE_MB = 130;
 const WATCHES = 3;
 /** Budgets, DaemonSets, CSIDrivers, VolumeAttachments: while a node is being emptied. */
 const SHARED_WATCHES = 4;
-/** What is left of it for good must be nothing; what is measured is off by some hundred bytes. A finished one is 5,800. */
+/** What is left of it for good must be nothing; what is measured is off by up to a kilobyte. A finished one is 5,800. */
 const BYTES_PER_MAINTENANCE = 2_000;
-/** Fewer than a round of the churn has. */
+/** Not more than a round of the churn or two have. */
 const REMEMBERED_EVENTS = 50;
 
 const bed = ownTestBed(import.meta.filename, {
@@ -68,7 +68,7 @@ describe('the cost of', () => {
   test(
     'maintenances that are over',
     async () => {
-      const size = { nodes: 15, podsPerNode: 2, rounds: 12, warmUpRounds: 5, nodeFlags: SOON_WARM };
+      const size = { nodes: 12, podsPerNode: 2, rounds: 10, warmUpRounds: 4, nodeFlags: SOON_WARM };
       const { perRound, bytesPerMaintenance } = await churn(play, size);
       expect(perRound.every(({ evictions }) => evictions > 0)).toBe(true);
       log(`the heap grew by ${bytesPerMaintenance.toFixed(0)} bytes for each maintenance`);
