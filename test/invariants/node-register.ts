@@ -13,9 +13,12 @@ interface LoggedNode {
   };
   readonly spec?: {
     readonly unschedulable?: boolean;
-    readonly taints?: readonly { readonly key: string; readonly effect: string }[];
+    readonly taints?: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
   };
 }
+
+/** What is on a node, such as `label a/b` or `taint a/b:NoSchedule`, with its value. */
+type Items = ReadonlyMap<string, string>;
 
 /** A node as it was after a write. */
 interface Write {
@@ -27,12 +30,13 @@ interface Write {
   readonly byOperator: boolean;
   /** What is new may have come from the operator. */
   readonly mayAdd: boolean;
-  readonly items: ReadonlySet<string>;
+  readonly items: Items;
   readonly when: string;
 }
 
 interface KnownNode extends Pick<Write, 'uid' | 'items'> {
-  readonly ours: ReadonlySet<string>;
+  /** With the values that the operator gave them. */
+  readonly ours: Items;
 }
 
 /** The node lifecycle controller puts it on and takes it off after spec.unschedulable. */
@@ -65,7 +69,7 @@ export class NodeRegister {
     });
   }
 
-  /** One sentence for each thing of others that the operator took off with a write that was answered before `until`. */
+  /** One sentence for each thing of others that the operator took off or changed with a write that was answered before `until`. */
   conclude(until: number): string[] {
     const due = this.#open.filter((write) => write.answeredAt < until);
     this.#open = this.#open.filter((write) => write.answeredAt >= until);
@@ -74,7 +78,7 @@ export class NodeRegister {
       .flatMap((write) => {
         const before = this.#nodes.get(write.node);
         this.#nodes.set(write.node, after(before, write));
-        return takenOff(before, write);
+        return [...takenOff(before, write), ...changed(before, write)];
       });
   }
 
@@ -84,7 +88,7 @@ export class NodeRegister {
     const known = open
       .toSorted((a, b) => a.version - b.version)
       .reduce<KnownNode | undefined>(after, this.#nodes.get(node));
-    return [...(known?.ours ?? [])];
+    return [...(known?.ours.keys() ?? [])];
   }
 }
 
@@ -92,27 +96,40 @@ function isDryRun({ requestURI }: AuditEntry): boolean {
   return new URL(requestURI, 'http://x').searchParams.has('dryRun');
 }
 
-/** What is on a node that nobody has seen before is not the operator's. */
+/** What is on a node that nobody has seen before is not the operator's; what others change is theirs from then on. */
 function after(before: KnownNode | undefined, { uid, items, mayAdd }: Write): KnownNode {
-  if (before?.uid !== uid) return { uid, items, ours: new Set() };
-  const added = mayAdd ? [...items].filter((item) => !before.items.has(item)) : [];
-  return { uid, items, ours: new Set([...before.ours, ...added].filter((item) => items.has(item))) };
+  if (before?.uid !== uid) return { uid, items, ours: new Map() };
+  const isOurs = ([item, value]: readonly [string, string]): boolean =>
+    before.ours.get(item) === value || (mayAdd && before.items.get(item) !== value);
+  return { uid, items, ours: new Map([...items].filter(isOurs)) };
 }
 
 function takenOff(before: KnownNode | undefined, { node, uid, items, byOperator, when }: Write): string[] {
   if (before?.uid !== uid || !byOperator) return [];
-  return [...before.items]
+  return [...before.items.keys()]
     .filter((item) => !items.has(item) && !before.ours.has(item) && !OURS.has(item))
     .map((item) => `took off what others had put on node ${node}: ${item} (${when})`);
 }
 
-function itemsOf({ metadata = {}, spec = {} }: LoggedNode): Set<string> {
-  const items = [
-    ...Object.keys(metadata.labels ?? {}).map((key) => `label ${key}`),
-    ...Object.keys(metadata.annotations ?? {}).map((key) => `annotation ${key}`),
-    ...(metadata.finalizers ?? []).map((name) => `finalizer ${name}`),
-    ...(spec.taints ?? []).map(({ key, effect }) => `taint ${key}:${effect}`),
-    ...(spec.unschedulable === true ? ['unschedulable'] : []),
-  ];
-  return new Set(items.filter((item) => item !== CORDON_TAINT));
+function changed(before: KnownNode | undefined, { node, uid, items, byOperator, when }: Write): string[] {
+  if (before?.uid !== uid || !byOperator) return [];
+  return [...before.items].flatMap(([item, value]) => {
+    const now = items.get(item);
+    if (now === undefined || now === value || before.ours.has(item) || OURS.has(item)) return [];
+    return [`changed what others had put on node ${node}: ${item} from "${value}" to "${now}" (${when})`];
+  });
+}
+
+function itemsOf({ metadata = {}, spec = {} }: LoggedNode): Items {
+  const items = new Map([
+    ...Object.entries(metadata.labels ?? {}).map(([key, value]) => [`label ${key}`, value] as const),
+    ...Object.entries(metadata.annotations ?? {}).map(
+      ([key, value]) => [`annotation ${key}`, value] as const,
+    ),
+    ...(metadata.finalizers ?? []).map((name) => [`finalizer ${name}`, ''] as const),
+    ...(spec.taints ?? []).map(({ key, value = '', effect }) => [`taint ${key}:${effect}`, value] as const),
+    ...(spec.unschedulable === true ? [['unschedulable', ''] as const] : []),
+  ]);
+  items.delete(CORDON_TAINT);
+  return items;
 }

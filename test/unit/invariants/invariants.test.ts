@@ -1,5 +1,6 @@
 // Each rule is shown a log in which it is kept and one in which it is broken: a check that never speaks proves nothing.
 import { describe, expect, test } from '@jest/globals';
+import { as } from '../../../hack/cluster/lib/untyped.ts';
 import type { AuditEntry } from '../../e2e/support/audit.ts';
 import type { ClusterState } from '../../invariants/at-rest.ts';
 import { Invariants } from '../../invariants/invariants.ts';
@@ -220,6 +221,43 @@ describe('what is on a node', () => {
     expect(broken(created, theirs, write(true, node(3, { mine: 'x' })))).toEqual([
       expect.stringContaining('took off what others had put on node n: label theirs'),
     ]);
+  });
+
+  describe('keeps the value that others gave it', () => {
+    const KINDS = {
+      label: (value: string) => ({ metadata: { labels: { mine: value } } }),
+      annotation: (value: string) => ({ metadata: { annotations: { mine: value } } }),
+      'taint mine:NoSchedule': (value: string) => ({
+        spec: { taints: [{ key: 'mine', value, effect: 'NoSchedule' }] },
+      }),
+    } as const;
+    const empty = node(1, {});
+    const valued = (make: (value: string) => object, resourceVersion: number, value: string): object => {
+      const { metadata, spec } = as<{ metadata?: object; spec?: object }>(make(value));
+      return {
+        ...node(resourceVersion, {}, spec),
+        metadata: { ...node(resourceVersion, {}).metadata, ...metadata },
+      };
+    };
+
+    test.each(Object.entries(KINDS))('%s', (what, make) => {
+      const first = entry('create nodes', 'n', { response: valued(make, 1, 'a') });
+      expect(broken(first, write(true, valued(make, 2, 'a')))).toEqual([]);
+      expect(broken(first, write(false, valued(make, 2, 'b')))).toEqual([]);
+      expect(broken(first, write(true, valued(make, 2, 'b')))).toEqual([
+        expect.stringMatching(`changed what others had put on node n: ${what}.* from "a" to "b"`),
+      ]);
+    });
+
+    test.each(Object.entries(KINDS))('%s, unless it is the operator that put it on', (_, make) => {
+      const first = entry('create nodes', 'n', { response: empty });
+      const ours = write(true, valued(make, 2, 'a'));
+      expect(broken(first, ours, write(true, valued(make, 3, 'b')), write(true, node(4, {})))).toEqual([]);
+      const theirs = write(false, valued(make, 3, 'b'));
+      expect(broken(first, ours, theirs, write(true, valued(make, 4, 'a')))).toHaveLength(1);
+      expect(broken(first, ours, theirs, write(true, node(4, {})))).toHaveLength(1);
+      expect(broken(first, ours, write(false, valued(make, 3, 'a')), write(true, node(4, {})))).toEqual([]);
+    });
   });
 
   test('what others only asked about was never on it', () => {
