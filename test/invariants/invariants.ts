@@ -4,13 +4,15 @@
  */
 import { as } from '../../hack/cluster/lib/untyped.ts';
 import type { AuditEntry } from '../e2e/support/audit.ts';
-import { type ClusterState, lostAtRest } from './at-rest.ts';
+import { lostAtRest } from './at-rest.ts';
 import { BudgetRule } from './budget-rule.ts';
 import { DrainedRule } from './drained-rule.ts';
 import { EvictionRule } from './eviction-rule.ts';
 import { NodeRegister } from './node-register.ts';
 import { answeredAt, type PodLife, PodRegister } from './pod-register.ts';
 import { brokenBy, type RuleScope } from './request-rules.ts';
+import type { ClusterState } from './state.ts';
+import { waitingInVain } from './turns-at-rest.ts';
 
 /** Entries are written when a request is answered: what belongs before one may come so much later. */
 const DISORDER_MS = 3000;
@@ -60,10 +62,10 @@ export class Invariants {
     return [...this.see(entries), ...this.#conclude(this.#latest + 1)];
   }
 
-  /** When nothing is going on any more: what is lost, a sentence each. */
-  atRest(state: ClusterState): readonly string[] {
+  /** When nothing is going on any more: what is lost, a sentence each. `limit` is the operator's --max-unavailable-nodes. */
+  atRest(state: ClusterState, limit?: string): readonly string[] {
     const { ownsNode } = this.#scope;
-    return lostAtRest(
+    const lost = lostAtRest(
       {
         ...state,
         nodes: state.nodes.filter(({ metadata }) => ownsNode(metadata.name)),
@@ -74,6 +76,8 @@ export class Invariants {
       },
       (node) => this.#nodes.left(node),
     );
+    // Nodes and maintenances of others count there.
+    return [...lost, ...waitingInVain(state, limit, ownsNode)];
   }
 
   #conclude(until: number): string[] {

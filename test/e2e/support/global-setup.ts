@@ -25,6 +25,8 @@ import type { BedFiles } from './test-bed.ts';
 import { CLUSTER_VARIABLE, STATE_VARIABLE } from './variables.ts';
 
 const NAME = 'operator-shared';
+/** All nodes: tests run side by side. */
+const LIMIT = '100%';
 
 export default async function setUp(): Promise<void> {
   try {
@@ -53,7 +55,7 @@ async function start(): Promise<void> {
     dir: cluster.dir,
     name: NAME,
     kubeconfig,
-    flags: ['--max-unavailable-nodes=100%'],
+    flags: [`--max-unavailable-nodes=${LIMIT}`],
   });
   shared.operator = operator;
   await operator.ready();
@@ -66,6 +68,7 @@ async function start(): Promise<void> {
     binDir: cluster.binDir,
     operatorKubeconfig: kubeconfig,
     operatorLog: operator.logFile,
+    nodesLimit: LIMIT,
     ...(kind === 'own' ? { auditLog: join(cluster.dir, 'audit.log') } : {}),
   };
   const state = join(cluster.dir, 'e2e.json');

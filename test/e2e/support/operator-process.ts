@@ -34,6 +34,12 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** Of the operator that was started last on a cluster, by the cluster's directory. */
+const limits = new Map<string, string>();
+
+/** Its --max-unavailable-nodes; `undefined`: this process has started none there. */
+export const nodesLimit = (dir: string): string | undefined => limits.get(dir);
+
 export class OperatorProcess {
   readonly name: string;
   readonly identity: string;
@@ -83,6 +89,7 @@ export class OperatorProcess {
     });
     this.#exit.catch(() => undefined); // whoever waits for it gets it
     this.#recordPid();
+    limits.set(options.dir, limitOf(options.flags));
   }
 
   get pid(): number {
@@ -172,6 +179,12 @@ export class OperatorProcess {
       // It has ended already.
     }
   }
+}
+
+const LIMIT = '--max-unavailable-nodes=';
+
+function limitOf(flags: OperatorOptions['flags'] = []): string {
+  return flags.findLast((flag) => flag.startsWith(LIMIT))?.slice(LIMIT.length) ?? '10%';
 }
 
 function podVariables(pod: OperatorOptions['pod']): Record<string, string> {

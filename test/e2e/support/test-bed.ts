@@ -15,7 +15,7 @@ import { Kubectl } from './kubectl.ts';
 import { bedState } from './bed-state.ts';
 import { NotHere } from './not-here.ts';
 import { type NodeSnapshot, snapshotOf } from './node-snapshot.ts';
-import { type OperatorOptions, OperatorProcess, tailOf } from './operator-process.ts';
+import { nodesLimit, type OperatorOptions, OperatorProcess, tailOf } from './operator-process.ts';
 import { isDone, isReady, isSettled, isUp, said } from './status.ts';
 import { Witness } from './witness.ts';
 
@@ -29,6 +29,8 @@ export interface BedFiles extends ClusterFiles {
   readonly operatorKubeconfig: string;
   /** The log of an operator that serves several test files. */
   readonly operatorLog?: string;
+  /** Its --max-unavailable-nodes. */
+  readonly nodesLimit?: string;
   /** Only a control plane of ours has one. */
   readonly auditLog?: string;
 }
@@ -286,11 +288,12 @@ export class TestBed {
    * log it sees what is lost, but not whose a label or a taint is that is left.
    */
   async checkInvariants(options: EventuallyOptions = {}): Promise<void> {
+    const limit = nodesLimit(this.files.dir) ?? this.files.nodesLimit;
     let lost: readonly string[] = [];
     await this.eventually(
       'nothing is lost',
       async () => {
-        lost = await this.#witness.lost(this.api);
+        lost = await this.#witness.lost(this.api, limit);
         return lost.length === 0;
       },
       { ...options, explain: async () => [...lost, await this.explain()].join('\n') },

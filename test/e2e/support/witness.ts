@@ -78,11 +78,14 @@ export class Witness {
     this.end();
   }
 
-  /** What is lost now. What must not happen and did is kept for `check`: whoever asks this may ask again and again. */
-  async lost(api: Api): Promise<readonly string[]> {
+  /**
+   * What is lost now, with the operator's `limit` of nodes out of service. What must not happen and did is kept for `check`:
+   * whoever asks this may ask again and again.
+   */
+  async lost(api: Api, limit: string | undefined): Promise<readonly string[]> {
     const state = await clusterState(api);
     this.#look();
-    return this.#invariants.atRest(state);
+    return this.#invariants.atRest(state, limit);
   }
 
   #look(): void {

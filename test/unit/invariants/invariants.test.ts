@@ -1,17 +1,9 @@
 // Each rule is shown a log in which it is kept and one in which it is broken: a check that never speaks proves nothing.
 import { describe, expect, test } from '@jest/globals';
-import { as } from '../../../hack/cluster/lib/untyped.ts';
 import type { AuditEntry } from '../../e2e/support/audit.ts';
-import type { ClusterState } from '../../invariants/at-rest.ts';
 import { Invariants } from '../../invariants/invariants.ts';
-import { entry, eviction, gone, pod } from './log.ts';
+import { entry, everything, eviction, gone, pod } from './log.ts';
 
-const everything = {
-  ownsNamespace: () => true,
-  ownsNode: () => true,
-  deletionsExpected: new Set<string>(),
-  outages: [],
-};
 const invariants = (): Invariants => new Invariants(everything, () => false);
 const broken = (...entries: readonly AuditEntry[]): readonly string[] => invariants().end(entries);
 
@@ -26,20 +18,6 @@ const claim = (at: number, status = 'True', drain = {}): AuditEntry =>
       status: { conditions: [{ type: 'Drained', status }] },
     },
   });
-
-const node = (resourceVersion: number, labels: object, spec: object = {}) => ({
-  metadata: { name: 'n', uid: 'n', resourceVersion: String(resourceVersion), labels },
-  spec,
-});
-const write = (byOperator: boolean, response: object, at = 0): AuditEntry =>
-  entry('patch nodes', 'n', { at, byOperator, request: { metadata: { resourceVersion: '1' } }, response });
-const state = (maintenances: ClusterState['maintenances'] = []): ClusterState => ({
-  nodes: [{ metadata: { name: 'n' } }],
-  maintenances,
-  pods: [],
-  budgets: [],
-  attachments: [],
-});
 
 describe('no pod is evicted twice', () => {
   test.each([
@@ -191,102 +169,6 @@ describe('who comes back to the node again and again is not waited for', () => {
     ],
   ])('%s', (_, entries, violations) => {
     expect(broken(...entries)).toHaveLength(violations);
-  });
-});
-
-describe('what is on a node', () => {
-  const created = entry('create nodes', 'n', { response: node(1, { mine: 'x' }) });
-
-  test('what was put on has to come off again', () => {
-    const checks = invariants();
-    const held = node(2, { mine: 'x', 'cloud/lb': 'true' }, { unschedulable: true });
-    expect(checks.see([created, write(true, held)])).toEqual([]);
-    expect(checks.atRest(state())).toEqual([
-      'left on node n, which nobody maintains: label cloud/lb',
-      'left on node n, which nobody maintains: unschedulable',
-    ]);
-    const maintenance = {
-      metadata: { name: 'm', generation: 1 },
-      spec: { nodeName: 'n' },
-      status: { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'True', reason: 'Drained' }] },
-    };
-    expect(checks.atRest(state([maintenance]))).toEqual([]);
-    expect(checks.see([write(true, node(3, { mine: 'x' }))])).toEqual([]);
-    expect(checks.atRest(state())).toEqual([]);
-    expect(checks.end([])).toEqual([]);
-  });
-
-  test('what others have put on stays', () => {
-    const theirs = write(false, node(2, { mine: 'x', theirs: 'y' }));
-    expect(broken(created, theirs, write(true, node(3, { mine: 'x' })))).toEqual([
-      expect.stringContaining('took off what others had put on node n: label theirs'),
-    ]);
-  });
-
-  describe('keeps the value that others gave it', () => {
-    const KINDS = {
-      label: (value: string) => ({ metadata: { labels: { mine: value } } }),
-      annotation: (value: string) => ({ metadata: { annotations: { mine: value } } }),
-      'taint mine:NoSchedule': (value: string) => ({
-        spec: { taints: [{ key: 'mine', value, effect: 'NoSchedule' }] },
-      }),
-    } as const;
-    const empty = node(1, {});
-    const valued = (make: (value: string) => object, resourceVersion: number, value: string): object => {
-      const { metadata, spec } = as<{ metadata?: object; spec?: object }>(make(value));
-      return {
-        ...node(resourceVersion, {}, spec),
-        metadata: { ...node(resourceVersion, {}).metadata, ...metadata },
-      };
-    };
-
-    test.each(Object.entries(KINDS))('%s', (what, make) => {
-      const first = entry('create nodes', 'n', { response: valued(make, 1, 'a') });
-      expect(broken(first, write(true, valued(make, 2, 'a')))).toEqual([]);
-      expect(broken(first, write(false, valued(make, 2, 'b')))).toEqual([]);
-      expect(broken(first, write(true, valued(make, 2, 'b')))).toEqual([
-        expect.stringMatching(`changed what others had put on node n: ${what}.* from "a" to "b"`),
-      ]);
-    });
-
-    test.each(Object.entries(KINDS))('%s, unless it is the operator that put it on', (_, make) => {
-      const first = entry('create nodes', 'n', { response: empty });
-      const ours = write(true, valued(make, 2, 'a'));
-      expect(broken(first, ours, write(true, valued(make, 3, 'b')), write(true, node(4, {})))).toEqual([]);
-      const theirs = write(false, valued(make, 3, 'b'));
-      expect(broken(first, ours, theirs, write(true, valued(make, 4, 'a')))).toHaveLength(1);
-      expect(broken(first, ours, theirs, write(true, node(4, {})))).toHaveLength(1);
-      expect(broken(first, ours, write(false, valued(make, 3, 'a')), write(true, node(4, {})))).toEqual([]);
-    });
-  });
-
-  test('what others only asked about was never on it', () => {
-    const asked = { ...write(false, node(2, { mine: 'x', theirs: 'y' })), requestURI: '/x?dryRun=All' };
-    expect(broken(created, asked, write(true, node(3, { mine: 'x' })))).toEqual([]);
-  });
-
-  test('a write without an answer may have been carried out', () => {
-    const lost = entry('patch nodes', 'n', {
-      byOperator: true,
-      code: 504,
-      request: { metadata: { resourceVersion: '1' } },
-    });
-    const theirs = write(false, node(2, { mine: 'x', ours: 'y' }));
-    expect(broken(created, lost, theirs, write(true, node(3, { mine: 'x' })))).toEqual([]);
-  });
-
-  test('the order of the log does not count, that of the writes does', () => {
-    const ours = write(true, node(2, { mine: 'x', ours: 'y' }));
-    const theirs = write(false, node(3, { mine: 'x', ours: 'y', theirs: 'z' }));
-    expect(broken(created, theirs, ours)).toEqual([]);
-  });
-
-  test.each([
-    [{ metadata: { name: 'n', annotations: { 'haulout.dev/maintenance': '{}' } } }],
-    [{ metadata: { name: 'n', finalizers: ['haulout.dev/evacuate'] } }],
-    [{ metadata: { name: 'n' }, status: { conditions: [{ type: 'DrainInProgress', status: 'True' }] } }],
-  ])('%j is lost where nobody maintains it', (one) => {
-    expect(invariants().atRest({ ...state(), nodes: [one] })).toHaveLength(1);
   });
 });
 

@@ -1,5 +1,14 @@
 /** Entries as the API server writes them, for tests of the rules. */
 import type { AuditEntry } from '../../e2e/support/audit.ts';
+import type { RuleScope } from '../../invariants/request-rules.ts';
+
+/** For rules that look at all that there is. */
+export const everything: RuleScope = {
+  ownsNamespace: () => true,
+  ownsNode: () => true,
+  deletionsExpected: new Set(),
+  outages: [],
+};
 
 const START = Date.UTC(2026, 0, 1);
 const CODES: Readonly<Record<string, number>> = { create: 201 };
