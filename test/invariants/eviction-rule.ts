@@ -1,10 +1,22 @@
-/** No pod is evicted twice. */
-import { type AuditEntry, type Eviction, isByOperator, toEviction } from '../e2e/support/audit.ts';
+/** No pod is asked to leave twice, be it by an eviction or by a deletion. */
+import { as } from '../../hack/cluster/lib/untyped.ts';
+import { type AuditEntry, type DeleteOptions, isByOperator, toEviction } from '../e2e/support/audit.ts';
+import { answeredAt, isOk, receivedAt } from './pod-register.ts';
+
+interface Asked {
+  readonly uid: string;
+  /** What is done to it by that. */
+  readonly done: 'evicted' | 'deleted';
+  readonly accepted: boolean;
+  readonly askedAt: number;
+  readonly answeredAt: number;
+  readonly entry: AuditEntry;
+}
 
 export class EvictionRule {
-  readonly #acceptedAt = new Map<string, number>();
+  readonly #accepted = new Map<string, Asked>();
   readonly #heldUp: ReadonlySet<string>;
-  #open: Eviction[] = [];
+  #open: Asked[] = [];
 
   /** `heldUp`: pods with an eviction that was held up on its way; refused in the end it does no harm. */
   constructor(heldUp: ReadonlySet<string> = new Set()) {
@@ -12,24 +24,40 @@ export class EvictionRule {
   }
 
   see(entry: AuditEntry): void {
-    if (entry.objectRef?.subresource !== 'eviction' || !isByOperator(entry)) return;
-    const eviction = toEviction(entry);
-    if (eviction.uid !== '') this.#open.push(eviction);
+    if (!isByOperator(entry)) return;
+    const asked = askedBy(entry);
+    if (asked !== undefined && asked.uid !== '') this.#open.push(asked);
   }
 
-  /** Also a post that is refused after one was accepted: it may have cut the pod's grace period. */
+  /** Also a request that is refused after one was accepted: it may have cut the pod's grace period. */
   conclude(until: number): string[] {
-    const due = this.#open.filter(({ answeredAt }) => answeredAt < until);
-    this.#open = this.#open.filter(({ answeredAt }) => answeredAt >= until);
+    const due = this.#open.filter((asked) => asked.answeredAt < until);
+    this.#open = this.#open.filter((asked) => asked.answeredAt >= until);
     return due
       .toSorted((a, b) => a.askedAt - b.askedAt)
-      .flatMap(({ uid, namespace, pod, accepted, askedAt, entry }) => {
-        const before = this.#acceptedAt.get(uid);
-        if (accepted) this.#acceptedAt.set(uid, askedAt);
-        if (before === undefined || askedAt < before) return [];
+      .flatMap((asked) => {
+        const { uid, done, accepted, askedAt, entry } = asked;
+        const before = this.#accepted.get(uid);
+        if (accepted) this.#accepted.set(uid, asked);
+        if (before === undefined || askedAt < before.askedAt) return [];
         if (!accepted && this.#heldUp.has(uid)) return [];
-        const how = accepted ? 'evicted twice' : 'posted again after its eviction was accepted';
-        return [`${how}: pod ${namespace}/${pod} ${uid} (${entry.requestReceivedTimestamp})`];
+        const again = before.done === done ? `${done} twice` : `${done} after it was ${before.done}`;
+        const how = accepted ? again : `to be ${done} again after it was ${before.done}`;
+        const { namespace, name } = entry.objectRef ?? {};
+        return [`${how}: pod ${namespace}/${name} ${uid} (${entry.requestReceivedTimestamp})`];
       });
   }
+}
+
+function askedBy(entry: AuditEntry): Asked | undefined {
+  const { resource, subresource } = entry.objectRef ?? {};
+  const common = { askedAt: receivedAt(entry), answeredAt: answeredAt(entry), entry };
+  if (subresource === 'eviction') {
+    const { uid, accepted } = toEviction(entry);
+    return { ...common, uid, done: 'evicted', accepted };
+  }
+  if (resource !== 'pods' || entry.verb !== 'delete') return undefined;
+  const { preconditions, dryRun = [] } = as<DeleteOptions>(entry.requestObject ?? {});
+  const accepted = isOk(entry) && dryRun.length === 0;
+  return { ...common, uid: preconditions?.uid ?? '', done: 'deleted', accepted };
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AuditEntry } from '../../e2e/support/audit.ts';
 import { Invariants } from '../../invariants/invariants.ts';
-import { entry, everything, eviction, gone, pod } from './log.ts';
+import { deletion, entry, everything, eviction, gone, pod } from './log.ts';
 
 const invariants = (): Invariants => new Invariants(everything, () => false);
 const broken = (...entries: readonly AuditEntry[]): readonly string[] => invariants().end(entries);
@@ -24,10 +24,26 @@ describe('no pod is evicted twice', () => {
     ['once', [eviction('a', 1)], []],
     ['refused, then accepted', [eviction('a', 1, 429), eviction('a', 2)], []],
     ['accepted twice', [eviction('a', 1), eviction('a', 2)], ['evicted twice']],
-    ['asked again', [eviction('a', 1), eviction('a', 2, 429)], ['posted again']],
+    ['asked again', [eviction('a', 1), eviction('a', 2, 429)], ['evicted again']],
     ['two pods', [eviction('a', 1), eviction('b', 2)], []],
   ])('%s', (_, evictions, expected) => {
     const result = broken(...pod('a', 'n'), ...pod('b', 'n'), ...evictions);
+    expect(result).toEqual(expected.map((words) => expect.stringContaining(words)));
+  });
+
+  test.each([
+    ['refused, then deleted', [eviction('a', 1, 429), deletion('a', 2)], []],
+    ['deleted, refused, and deleted again', [deletion('a', 1, 500), deletion('a', 2)], []],
+    ['two pods', [deletion('a', 1), deletion('b', 2)], []],
+    ['gone in the end', [deletion('a', 1), gone('a', 2)], []],
+    ['deleted twice', [deletion('a', 1), deletion('a', 2)], ['deleted twice']],
+    ['evicted and deleted', [eviction('a', 1), deletion('a', 2)], ['deleted after it was evicted']],
+    ['deleted and evicted', [deletion('a', 1), eviction('a', 2)], ['evicted after it was deleted']],
+    ['asked again', [deletion('a', 1), deletion('a', 2, 409)], ['deleted again after it was deleted']],
+  ])('nor deleted, where that is what the test asks for: %s', (_, requests, expected) => {
+    const deletes = { ...everything, deletionsExpected: new Set(['ns']) };
+    const checks = new Invariants(deletes, () => false);
+    const result = checks.end([...pod('a', 'n'), ...pod('b', 'n'), ...requests]);
     expect(result).toEqual(expected.map((words) => expect.stringContaining(words)));
   });
 

@@ -84,6 +84,12 @@ export function eviction(name: string, at: number, code = 201): AuditEntry {
   return entry('create pods/eviction', `ns/${name}`, { at, code, request, byOperator: true });
 }
 
+/** By the operator, past the pod's budget. */
+export function deletion(name: string, at: number, code = 200): AuditEntry {
+  const request = { preconditions: { uid: `uid-${name}` } };
+  return entry('delete pods', `ns/${name}`, { at, code, request, byOperator: true });
+}
+
 /** The kubelet says that it has stopped. */
 export function gone(name: string, at: number, code = 200): AuditEntry {
   return entry('delete pods', `ns/${name}`, { at, code, request: { gracePeriodSeconds: 0 } });
