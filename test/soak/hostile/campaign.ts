@@ -5,7 +5,7 @@
  */
 import { nodeMaintenancePath, nodeMaintenancesPath } from '../../../src/api/names.ts';
 import type { NodeMaintenance } from '../../../src/api/types.generated.ts';
-import type { Node } from '../../../src/kube/types.ts';
+import type { Node, Pod } from '../../../src/kube/types.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
 import { AuditLog } from '../../e2e/support/audit.ts';
 import { type NodeSnapshot, snapshotOf } from '../../e2e/support/node-snapshot.ts';
@@ -15,7 +15,7 @@ import type { TestBed } from '../../e2e/support/test-bed.ts';
 import { forAll } from '../bulk.ts';
 import { answerProblem, auditProblems, conditionProblems, logProblems, metricsProblems } from './checks.ts';
 import { type FuzzedObject, ObjectMaker } from './objects.ts';
-import type { Life, StoredSpec } from './oracle.ts';
+import { type Life, neglected, type SaidMaintenance, type StoredSpec } from './oracle.ts';
 import { labelKeys, labelValues, Population } from './population.ts';
 
 export interface Round {
@@ -173,6 +173,27 @@ export class Campaign {
       for (const problem of conditionProblems(object))
         this.#violations.push(`${nameOf(object)}: ${problem}: ${JSON.stringify(object.spec)}`);
     await this.#bed.checkInvariants(WAIT);
+    await this.#bed.eventually(
+      'nobody is left who has to leave',
+      async () => (await this.#neglected()).length === 0,
+      { ...WAIT, explain: async () => (await this.#neglected()).join('\n') },
+    );
+  }
+
+  /** On nodes that one maintenance names. */
+  async #neglected(): Promise<string[]> {
+    const { namespaces, seen } = this.#population;
+    const all = await this.#bed.api.list<SaidMaintenance>(nodeMaintenancesPath);
+    const pods = (await Promise.all(namespaces.map(async (name) => this.#bed.api.pods(name)))).flat();
+    const there = pods.filter(stays).flatMap(({ metadata: { uid } }) => seen.get(uid) ?? []);
+    const alone = [...Map.groupBy(all, ({ spec }) => spec.nodeName).values()].filter(
+      (ofNode) => ofNode.length === 1,
+    );
+    return alone
+      .flat()
+      .flatMap((one) =>
+        neglected(there, one).map((pod) => `${JSON.stringify(pod)} is neglected by ${JSON.stringify(one)}`),
+      );
   }
 
   async #maintenances(): Promise<readonly NodeMaintenance[]> {
@@ -196,6 +217,8 @@ export class Campaign {
     return metricsProblems(await answer.text());
   }
 }
+
+const stays = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
 
 const nameOf = ({ metadata }: NodeMaintenance): string => metadata.name;
 

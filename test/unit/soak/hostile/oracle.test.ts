@@ -1,7 +1,14 @@
 // The judge of the fuzzing is shown requests that were right and requests that were wrong: one that never speaks proves nothing.
 import { describe, expect, test } from '@jest/globals';
 import { auditProblems } from '../../../soak/hostile/checks.ts';
-import { type Life, objection, type SeenPod, type StoredSpec } from '../../../soak/hostile/oracle.ts';
+import {
+  type Life,
+  neglected,
+  objection,
+  type SaidMaintenance,
+  type SeenPod,
+  type StoredSpec,
+} from '../../../soak/hostile/oracle.ts';
 import { entry } from '../../invariants/log.ts';
 
 const pod = (kind: SeenPod['kind'], more: Partial<SeenPod> = {}): SeenPod => ({
@@ -33,6 +40,8 @@ const evicted = (who: SeenPod, ...lives: readonly Life[]) =>
   objection(who, { what: 'eviction', at: 20_000 }, lives);
 const deleted = (who: SeenPod, ...lives: readonly Life[]) =>
   objection(who, { what: 'deletion', at: 20_000 }, lives);
+const deletedAt = (at: number, ...lives: readonly Life[]) =>
+  objection(pod('managed', { hasBudget: true }), { what: 'deletion', at }, lives);
 
 const fine = undefined;
 const uncovered = 'no maintenance covers it';
@@ -70,10 +79,26 @@ describe('a maintenance that is alone on its node', () => {
   test('has no pods deleted unless it says so, and none that no budget has refused', () => {
     const held = pod('managed', { hasBudget: true });
     expect(deleted(held, life(spec()))).toBe(uncovered);
-    expect(deleted(held, life(spec({ onTimeout: 'Delete' })))).toBe(fine);
+    expect(deleted(held, life(spec({ onTimeout: 'Delete', timeoutSeconds: 2 })))).toBe(fine);
+    expect(deleted(held, life(spec({ timeoutSeconds: 2 })))).toBe(uncovered);
     expect(deleted(held, life(spec({ deleteBlockedAfterSeconds: 1 })))).toBe(fine);
-    expect(deleted(held, life(spec({ unsatisfiableBudgets: 'Delete' })))).toBe(fine);
-    expect(deleted(pod('managed'), life(spec({ onTimeout: 'Delete' })))).toContain('no budget');
+    expect(deletedAt(70_000, life(spec({ unsatisfiableBudgets: 'Delete' })))).toBe(fine);
+    expect(deletedAt(70_000, life(spec({ unsatisfiableBudgets: 'Wait' })))).toBe(uncovered);
+    expect(deleted(pod('managed'), life(spec({ onTimeout: 'Delete', timeoutSeconds: 2 })))).toContain(
+      'no budget',
+    );
+  });
+
+  // It was asked for at second 1, the pod was made at second 10, and two seconds too early are in time.
+  test.each([
+    [{ onTimeout: 'Delete', timeoutSeconds: 15 }, 14],
+    [{ deleteBlockedAfterSeconds: 15 }, 23],
+    [{ unsatisfiableBudgets: 'Delete' }, 59],
+    [{ unsatisfiableBudgets: 'Delete', deleteBlockedAfterSeconds: 15 }, 23],
+  ])('has no pod deleted before its time: %j', (drain, second) => {
+    const known = life(spec(drain));
+    expect(deletedAt(second * 1000, known)).toBe(fine);
+    expect(deletedAt(second * 1000 - 1, known)).toBe(uncovered);
   });
 
   test('never has those leave that belong to the node', () => {
@@ -93,7 +118,11 @@ describe('several maintenances of one node', () => {
   test('have to consent to a deletion', () => {
     const held = pod('managed', { hasBudget: true });
     const deletes = life(spec({ deleteBlockedAfterSeconds: 1 }));
-    expect(deleted(held, deletes, life(spec({ onTimeout: 'Delete' })))).toBe(fine);
+    expect(deleted(held, deletes, life(spec({ onTimeout: 'Delete', timeoutSeconds: 2 })))).toBe(fine);
+    expect(deleted(held, deletes, life(spec({ onTimeout: 'Delete', timeoutSeconds: 50 })))).toEqual(
+      withoutConsent,
+    );
+    expect(deleted(held, deletes, life(spec({}, { nodeDrainPolicy: 'NoSchedule' })))).toBe(fine);
     expect(deleted(held, deletes, life(spec()))).toEqual(withoutConsent);
     expect(evicted(held, deletes, life(spec()))).toBe(fine);
   });
@@ -162,6 +191,42 @@ describe('what the operator need not have known', () => {
   test('is a maintenance that nobody had asked for yet', () => {
     const late = life(spec(), { versions: [{ spec: spec(), askedAt: 20_001, seenAt: Infinity }] });
     expect(evicted(pod('managed'), late)).toBe(uncovered);
+  });
+});
+
+const says = (
+  reason: string,
+  only: StoredSpec,
+  more: Partial<NonNullable<SaidMaintenance['status']>> = {},
+): SaidMaintenance => ({
+  spec: only,
+  status: { conditions: [{ type: 'Ready', reason }], ...more },
+});
+
+describe('who is left on a node although its maintenance wants it gone', () => {
+  const managed = pod('managed');
+  const blockers = [{ pod: { namespace: 'ns', name: 'p' } }];
+
+  test.each<readonly [string, SeenPod, SaidMaintenance, boolean]>([
+    ['it says that all are gone', managed, says('Drained', spec()), true],
+    ['it drains', managed, says('Draining', spec()), true],
+    ['it says that it only cordons', managed, says('Cordoned', spec()), true],
+    ['it selects another pod', managed, says('Drained', spec(otherPods)), false],
+    ['it does not evacuate', managed, says('Cordoned', spec({}, { nodeDrainPolicy: 'NoSchedule' })), false],
+    ['it is suspended', managed, says('Draining', spec({}, { suspend: true })), false],
+    ['it has given up', managed, says('DrainFailed', spec()), false],
+    ['it waits', managed, says('WaitingForTurn', spec()), false],
+    ['it names it', managed, says('DrainBlocked', spec(), { blockers, blockersTotal: 1 }), false],
+    ['it names others', managed, says('DrainBlocked', spec(), { blockers: [], blockersTotal: 1 }), false],
+    ['it is elsewhere', { ...managed, node: 'other' }, says('Drained', spec()), false],
+    ['a budget may hold it', { ...managed, hasBudget: true }, says('Drained', spec()), false],
+    ['it blocks it', pod('unmanaged'), says('Draining', spec()), false],
+    ['it skips it', pod('unmanaged'), says('Drained', spec({ unmanagedPods: 'Skip' })), false],
+    ['it lets it go', pod('unmanaged'), says('Drained', evictsBare), true],
+    ['it keeps the data', pod('emptyDir'), says('Drained', keepsData), false],
+    ['it belongs to the node', pod('daemon'), says('Drained', spec()), false],
+  ])('%s', (_, who, one, isLeft) => {
+    expect(neglected([who], one)).toEqual(isLeft ? [who] : []);
   });
 });
 
