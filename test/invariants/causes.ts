@@ -20,6 +20,7 @@ const CAUSES: Readonly<Record<string, (pod: StatePod, state: ClusterState) => bo
   MultiplePodDisruptionBudgets: (pod, state) => budgetsOf(pod, state).length > 1,
   UnmanagedPod: (pod, state) => isUnmanaged(pod) && isProtected(pod, 'unmanagedPods', state),
   EmptyDir: (pod, state) => hasEmptyDir(pod) && isProtected(pod, 'emptyDirPods', state),
+  StuckTerminating: ({ metadata }) => metadata.deletionTimestamp !== undefined,
   NamespaceTerminating: ({ metadata }, { namespaces }) =>
     namespaces.find(({ metadata: { name } }) => name === metadata.namespace)?.metadata.deletionTimestamp !==
     undefined,

@@ -211,6 +211,11 @@ describe('what holds up a pod is so', () => {
     expect(isSo('NamespaceTerminating', pod(), {})).toBe(false);
   });
 
+  test('it is being deleted', () => {
+    expect(isSo('StuckTerminating', leaving, {})).toBe(true);
+    expect(isSo('StuckTerminating', pod(), {})).toBe(false);
+  });
+
   test('what only an answer can tell is taken as it is', () => {
     expect(isSo('AdmissionDenied', pod(), { nodes: [node()] })).toBe(true);
   });
