@@ -2,7 +2,10 @@
 import { falselyDone, idle } from './drains-at-rest.ts';
 import { leftOnNodes } from './left-on-nodes.ts';
 import { unfounded } from './reasons.ts';
-import { type ClusterState, PASSING, said, type StateMaintenance } from './state.ts';
+import { type ClusterState, said, type StateMaintenance } from './state.ts';
+
+/** Reasons of Ready and Cordoned that nobody may be left with. */
+const PASSING = ['Cordoning', 'Updating', 'Restoring', 'UncordonedByHand', 'Released'];
 
 /** One sentence for each thing that is lost. `left`: what the operator has put on a node and not taken off. */
 export function lostAtRest(state: ClusterState, left: (node: string) => readonly string[]): string[] {

@@ -1,6 +1,7 @@
 /** What of the operator is on nodes that no maintenance holds. */
-import { type ClusterState, OURS, said, type StateMaintenance, type StateNode } from './state.ts';
+import { type ClusterState, said, type StateMaintenance, type StateNode } from './state.ts';
 
+const OURS = 'haulout.dev/';
 const CONDITIONS = ['MaintenancePlanned', 'MaintenanceInProgress', 'DrainInProgress', 'Drained'];
 /** Reasons of Cordoned for which the node is as it was; one that was suspended later keeps what is done. */
 const NOT_BEGUN = ['PolicyIgnore', 'Suspended', 'WaitingForTurn'];

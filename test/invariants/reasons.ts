@@ -6,7 +6,7 @@ import { type ClusterState, nodeOf, said, type StateMaintenance } from './state.
 interface Facts {
   readonly policy: string;
   readonly suspend: boolean;
-  readonly evacuates: boolean;
+  readonly isEvacuated: boolean;
   readonly drain: NonNullable<StateMaintenance['spec']['drain']>;
   /** Status and reason: `True/Drained`. */
   readonly drained: string;
@@ -19,25 +19,27 @@ interface Expected {
   readonly fits: (facts: Facts) => boolean;
 }
 
-const drains = ({ evacuates: does, suspend }: Facts): boolean => does && !suspend;
+const drains = ({ isEvacuated, suspend }: Facts): boolean => isEvacuated && !suspend;
+const canFail = ({ drain: { timeoutSeconds, onTimeout = 'Fail', unsatisfiableBudgets } }: Facts): boolean =>
+  (timeoutSeconds !== undefined && onTimeout === 'Fail') || unsatisfiableBudgets === 'Fail';
 const begins = ({ policy, suspend }: Facts): boolean => policy !== 'Ignore' && !suspend;
 
 const REASONS: Readonly<Record<string, Expected>> = {
   Announced: {
     ready: 'True',
     cordoned: false,
-    fits: ({ policy, ...facts }) => policy === 'Ignore' && !facts.evacuates,
+    fits: ({ policy, isEvacuated }) => policy === 'Ignore' && !isEvacuated,
   },
   Cordoned: {
     ready: 'True',
     cordoned: true,
-    fits: ({ policy, ...facts }) => policy === 'NoSchedule' && !facts.evacuates,
+    fits: ({ policy, isEvacuated }) => policy === 'NoSchedule' && !isEvacuated,
   },
   Drained: {
     ready: 'True',
     cordoned: true,
-    fits: ({ drained, ...facts }) =>
-      facts.evacuates && (drained === 'True/Drained' || drained === 'False/PodsKept'),
+    fits: ({ drained, isEvacuated }) =>
+      isEvacuated && (drained === 'True/Drained' || drained === 'False/PodsKept'),
   },
   Draining: { ready: 'False', cordoned: true, fits: drains },
   DrainBlocked: { ready: 'False', cordoned: true, fits: drains },
@@ -45,21 +47,18 @@ const REASONS: Readonly<Record<string, Expected>> = {
   DrainFailed: {
     ready: 'False',
     cordoned: true,
-    fits: ({ drain, ...facts }) =>
-      drains({ drain, ...facts }) &&
-      ((drain.timeoutSeconds !== undefined && (drain.onTimeout ?? 'Fail') === 'Fail') ||
-        drain.unsatisfiableBudgets === 'Fail'),
+    fits: (facts) => drains(facts) && canFail(facts),
   },
   InvalidSpec: {
     ready: 'False',
     cordoned: true,
-    fits: ({ drain, ...facts }) => facts.evacuates && drain.podSelector !== undefined,
+    fits: ({ drain, isEvacuated }) => isEvacuated && drain.podSelector !== undefined,
   },
   NotPermitted: {
     ready: 'False',
     cordoned: true,
-    fits: ({ drain, ...facts }) =>
-      facts.evacuates &&
+    fits: ({ drain, isEvacuated }) =>
+      isEvacuated &&
       (drain.onTimeout === 'Delete' ||
         drain.unsatisfiableBudgets === 'Delete' ||
         drain.deleteBlockedAfterSeconds !== undefined ||
@@ -68,7 +67,7 @@ const REASONS: Readonly<Record<string, Expected>> = {
   Suspended: {
     ready: 'False',
     cordoned: 'either',
-    fits: ({ policy, suspend, ...facts }) => suspend && (policy !== 'Ignore' || facts.evacuates),
+    fits: ({ policy, suspend, isEvacuated }) => suspend && (policy !== 'Ignore' || isEvacuated),
   },
   WaitingForTurn: { ready: 'False', cordoned: false, fits: begins },
 };
@@ -97,5 +96,6 @@ export function unfounded(maintenance: StateMaintenance, state: ClusterState): s
 function factsOf(maintenance: StateMaintenance, state: ClusterState): Facts {
   const { nodeDrainPolicy: policy = 'Evacuate', suspend = false, drain = {} } = maintenance.spec;
   const { status, reason } = said(maintenance, 'Drained') ?? {};
-  return { policy, suspend, evacuates: evacuates(maintenance, state), drain, drained: `${status}/${reason}` };
+  const isEvacuated = evacuates(maintenance, state);
+  return { policy, suspend, isEvacuated, drain, drained: `${status}/${reason}` };
 }

@@ -98,10 +98,6 @@ export interface ClusterState {
   readonly namespaces: readonly { readonly metadata: Meta }[];
 }
 
-export const OURS = 'haulout.dev/';
-/** Reasons of Ready and Cordoned that nobody may be left with while an operator runs. */
-export const PASSING = ['Cordoning', 'Updating', 'Restoring', 'UncordonedByHand', 'Released'];
-
 export const said = ({ status }: StateMaintenance, type: string): Condition | undefined =>
   status?.conditions?.find((one) => one.type === type);
 
