@@ -1,5 +1,6 @@
 import type { Answer } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
+import { isEndOfTerm } from '../kube/guarded-client.ts';
 import { InFlight } from '../kube/in-flight.ts';
 import type { Pod } from '../kube/types.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -290,7 +291,7 @@ export class Evictor {
   #track(signal: AbortSignal, work: Promise<void>): void {
     const tracked = work
       .catch((error: unknown) => {
-        if (!signal.aborted) this.#options.logger.error('evicting failed', { error });
+        if (!isEndOfTerm(error, signal)) this.#options.logger.error('evicting failed', { error });
       })
       .finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);

@@ -9,6 +9,10 @@ export class NotLeading extends Error {
   }
 }
 
+/** Whether the work ended because this process does not lead any more, which is told by whoever sees the Lease lost. */
+export const isEndOfTerm = (error: unknown, signal: AbortSignal): boolean =>
+  signal.aborted || error instanceof NotLeading;
+
 /**
  * The same client, which sends a write only while `mayWrite` says so: it is asked at once and again when the write goes
  * out, as it may have waited for credentials and a connection, or the process may have been stopped. Reads pass.

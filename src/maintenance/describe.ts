@@ -90,7 +90,7 @@ function choose(facts: StatusFacts): Words {
     case 'suspended':
       return pending(
         'Suspended',
-        `suspended before it began: node ${nodeName} is as it was; set spec.suspend to false to begin`,
+        `suspended before it began: nothing is done to node ${nodeName} for it; set spec.suspend to false to begin`,
       );
     case 'waitingForTurn':
       return {

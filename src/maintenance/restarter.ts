@@ -2,6 +2,7 @@ import { restartedForAnnotation } from '../api/names.ts';
 import { controllerOf } from '../drain/filters.ts';
 import type { Refusal } from '../kube/answer.ts';
 import type { Client } from '../kube/client.ts';
+import { isEndOfTerm } from '../kube/guarded-client.ts';
 import { getReferred } from '../kube/referred.ts';
 import type { KubeObject } from '../kube/types.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -217,7 +218,8 @@ export class DeploymentRestarter {
   #track(signal: AbortSignal, work: Promise<void>): void {
     const tracked = work
       .catch((error: unknown) => {
-        if (!signal.aborted) this.#options.logger.error('restarting a Deployment failed', { error });
+        if (!isEndOfTerm(error, signal))
+          this.#options.logger.error('restarting a Deployment failed', { error });
       })
       .finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);

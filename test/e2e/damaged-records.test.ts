@@ -140,6 +140,16 @@ test.each([
   await Promise.all(all.map(putBack));
 });
 
+const ours = (key: string): boolean => key.startsWith('haulout.dev/');
+
+/** A merge patch that takes off what is not to stay. */
+const without = (keys: object, stay: object) =>
+  Object.fromEntries(
+    Object.keys(keys)
+      .filter((key) => !(key in stay))
+      .map((key) => [key, null]),
+  );
+
 test('with both lost and nobody who remembers, what carries our name is taken off, the rest stays as it is found', async () => {
   const { node, before, during } = await held('both');
   await operator.kill();
@@ -153,19 +163,12 @@ test('with both lost and nobody who remembers, what carries our name is taken of
     );
   });
   await bed.endMaintenance(node);
-  const ours = (key: string): boolean => key.startsWith('haulout.dev/');
   const left = Object.keys({ ...during.labels, ...during.annotations }).filter((key) => !ours(key));
   const after = await bed.snapshot(node);
   expect(Object.keys({ ...after.labels, ...after.annotations }).toSorted()).toEqual(left.toSorted());
   expect(after.taints.filter(ours)).toEqual([]);
   expect(after.unschedulable).toBe(true);
   // By hand, as it has to be.
-  const without = (keys: object, stay: object) =>
-    Object.fromEntries(
-      Object.keys(keys)
-        .filter((key) => !(key in stay))
-        .map((key) => [key, null]),
-    );
   await bed.api.mergePatch(`/api/v1/nodes/${node}`, {
     metadata: {
       labels: without(after.labels, before.labels),

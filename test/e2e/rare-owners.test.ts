@@ -102,11 +102,11 @@ test('pods that belong to what nothing can be called hold up nobody, and lead to
   );
   await bed.untilSaid(node, 'Drained', 'True/Drained');
 
-  const asked = bed.audit
+  const requests = bed.audit
     .entries({ byOperator: true })
     .map(({ requestURI }) => decodeURIComponent(requestURI));
-  expect(asked.length).toBeGreaterThan(20);
-  expect(asked.filter((uri) => NO_NAMES.some((name) => uri.includes(name)))).toEqual([]);
+  expect(requests.length).toBeGreaterThan(20);
+  expect(requests.filter((uri) => NO_NAMES.some((name) => uri.includes(name)))).toEqual([]);
   const resources = [...(metrics ?? '').matchAll(/resource="([^"]*)"/g)].map(([, resource = '']) => resource);
   expect(resources).toContain('pods/eviction');
   expect(

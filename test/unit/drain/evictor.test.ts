@@ -4,6 +4,7 @@ import { Evictor } from '../../../src/drain/evictor.ts';
 import { type Claim, LiveDrainMemory } from '../../../src/drain/memory.ts';
 import { EvictionPace } from '../../../src/drain/pace.ts';
 import type { Answer, Refusal } from '../../../src/kube/answer.ts';
+import { NotLeading } from '../../../src/kube/guarded-client.ts';
 import type { Pod } from '../../../src/kube/types.ts';
 import { nullLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock, settle } from '../../fixtures/fake-clock.ts';
@@ -30,6 +31,8 @@ const inLane = (name: string) => post(name, { lane, budgetVersion: '100' });
 
 interface Pending extends ScriptedRequest {
   answer(answer: Answer): Promise<void>;
+  /** As `beforeSending` does. */
+  fail(error: Error): Promise<void>;
 }
 
 /** Requests wait until the test answers them; the watch shows what `shown` holds. */
@@ -45,11 +48,16 @@ function setUp(burst = 100) {
           resolve(value);
           return settle();
         };
-        pending.push({ ...request, answer });
+        const fail = (error: Error) => {
+          reject(error);
+          return settle();
+        };
+        pending.push({ ...request, answer, fail });
       }),
   );
   const shown = new Map<string, Pod>();
   const answers: string[] = [];
+  const errors: string[] = [];
   const woken: string[] = [];
   const stop = new AbortController();
   const evictor = new Evictor({
@@ -57,7 +65,7 @@ function setUp(burst = 100) {
     pace: new EvictionPace({ clock, logger: nullLogger, ratePerSecond: 10, burst, onRate: () => {} }),
     clock,
     memory,
-    logger: nullLogger,
+    logger: { ...nullLogger, error: (message) => errors.push(message) },
     onAnswer: (what, kind) => answers.push(`${what} ${kind}`),
     isPresent: ({ metadata: { name, uid } }) => {
       const seen = shown.get(name);
@@ -86,7 +94,7 @@ function setUp(burst = 100) {
     if (!request) throw new Error('no request is waiting');
     return request;
   };
-  return { clock, memory, evictor, start, next, pending, client, shown, answers, woken, stop };
+  return { clock, memory, evictor, start, next, pending, client, shown, answers, errors, woken, stop };
 }
 
 const names = ({ requests }: ScriptedClient) => requests.map(({ path }) => path.split('/')[6]);
@@ -401,6 +409,22 @@ describe('a lane', () => {
     expect(names(client)).toEqual(['a']);
   });
 });
+
+test.each<[string, Error, string[]]>([
+  ['a Lease that has lapsed before it was sent', new NotLeading(), []],
+  ['anything else', new TypeError('x is undefined'), ['evicting failed']],
+])(
+  '%s: the eviction is not counted, the node is planned anew, and only what nobody expects is an error',
+  async (_, error, logged) => {
+    const { memory, start, next, errors, woken } = setUp();
+    await start([post('a')]);
+    await next().fail(error);
+    expect(errors).toEqual(logged);
+    expect(memory.inFlight.size).toBe(0);
+    expect(memory.accepted.size).toBe(0);
+    expect(woken).toEqual(['n1']);
+  },
+);
 
 describe('a deletion', () => {
   const deletion: Deletion = { pod: pod('a'), gracePeriodSeconds: 9, retryIntervalMs: 20_000 };

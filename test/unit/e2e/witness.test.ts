@@ -61,10 +61,10 @@ const cluster = (finalizers: readonly string[], nodeName: string): Api =>
 
 test('without an audit log it still sees what is left on the nodes of its own', async () => {
   const guest = new Witness(undefined, { ownsNamespace: () => true, ownsNode: (name) => name === 'n' });
-  expect(await guest.lost(cluster([], 'n'))).toEqual([]);
-  expect(await guest.lost(cluster(['haulout.dev/evacuate'], 'n'))).toEqual([
+  expect(await guest.lost(cluster([], 'n'), undefined)).toEqual([]);
+  expect(await guest.lost(cluster(['haulout.dev/evacuate'], 'n'), undefined)).toEqual([
     'left on node n, which nobody maintains: finalizer haulout.dev/evacuate',
   ]);
-  expect(await guest.lost(cluster(['haulout.dev/evacuate'], 'of-others'))).toEqual([]);
+  expect(await guest.lost(cluster(['haulout.dev/evacuate'], 'of-others'), undefined)).toEqual([]);
   for (const ask of ['check', 'end', 'forget'] as const) expect(() => guest[ask]()).not.toThrow();
 });
