@@ -5,9 +5,12 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { as } from './cluster/lib/untyped.ts';
 import { clusterKind } from './cluster/lib/which-cluster.ts';
 import { runCommand } from './test/command.ts';
 import type { Ended } from './test/command.ts';
+import { failures } from './test/failures.ts';
+import type { JestReport } from './test/failures.ts';
 import { chosenSteps } from './test/steps.ts';
 import type { Step } from './test/steps.ts';
 import { jestRun, oneStep, summary } from './test/tally.ts';
@@ -72,18 +75,29 @@ async function runStep(step: Step): Promise<Tally> {
   const args = step.isJest === true ? [...step.args, '--json', `--outputFile=${reportFile}`] : step.args;
   if (step.isLive === true) print(`  ...   ${step.title}`);
   const ended = await node(args, step.limitSeconds, step.isLive === true ? print : undefined);
-  const tally =
-    step.isJest === true ? jestRun(readReport(reportFile), ended.exitCode) : oneStep(ended.exitCode === 0);
-  return report(step.name, step.title, tally, ended, step.isLive === true);
+  if (step.isJest !== true) {
+    return report(step.name, step.title, oneStep(ended.exitCode === 0), ended, step.isLive === true);
+  }
+  const jest = readReport(reportFile);
+  const tally = jestRun(jest, ended.exitCode);
+  return report(step.name, step.title, tally, ended, step.isLive === true, failures(jest ?? {}));
 }
 
-/** One line a step, and its output when something is wrong with it and nobody has seen it yet. */
-function report(name: string, title: string, tally: Tally, ended: Ended, isShown: boolean): Tally {
+/** One line a step, and when something is wrong with it, what failed: its output where nothing shorter tells. */
+function report(
+  name: string,
+  title: string,
+  tally: Tally,
+  ended: Ended,
+  isShown: boolean,
+  failed: readonly string[] = [],
+): Tally {
   const isOk = tally.failed === 0;
   const counts = tally.passed + tally.failed + tally.skipped > 1 ? `: ${summary([tally])}` : '';
   print(`  ${isOk ? 'ok   ' : 'FAILED'} ${title}${counts} (${ended.seconds.toFixed(1)} s)`);
   if (isOk) return tally;
-  if (!isShown) print(ended.output.trimEnd().replaceAll(/^/gm, '    '));
+  const output = isShown ? [] : [ended.output.trimEnd()];
+  for (const text of failed.length > 0 ? failed : output) print(text.replaceAll(/^(?=.)/gm, '    '));
   print(`    again: make test ONLY=${name === 'cluster' ? 'e2e' : name}`);
   return tally;
 }
@@ -108,9 +122,9 @@ function node(
   );
 }
 
-function readReport(file: string): unknown {
+function readReport(file: string): JestReport | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    return as<JestReport>(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
     return undefined;
   }
