@@ -53,17 +53,23 @@ export function planAtPace(input: PaceInput): PacedPlan {
   const lanes = new Lanes(input, known);
   let candidates = input.candidates.filter(({ pod }) => known.has(pod.metadata.uid));
   const obstacles = new Map(unknown);
+  let placed: ReadonlySet<string> = new Set();
   for (;;) {
     const plan = input.planEvictions(candidates);
-    const chosen = lanes.choose([...plan.posts, ...plan.deletions].map(({ pod }) => pod));
+    const chosen = lanes.choose(
+      [...plan.posts, ...plan.deletions].map(({ pod }) => pod),
+      placed,
+    );
     for (const [uid, obstacle] of plan.obstacles) obstacles.set(uid, obstacle);
     if (chosen.without.size === 0) return chosen.paced(plan, obstacles);
     for (const uid of chosen.without) {
       const slow = lanes.slowMove(known.get(uid) ?? []);
       if (slow) obstacles.set(uid, slow);
     }
-    // Whoever has no place must not take up what the budget allows others.
+    // Whoever has no place must not take up what the budget allows others. These others come after those who have one:
+    // a place that was given back would not reach whoever was turned away for it.
     candidates = candidates.filter(({ pod }) => !chosen.without.has(pod.metadata.uid));
+    placed = chosen.placed;
   }
 }
 
@@ -83,13 +89,13 @@ class Lanes {
     this.#lasting = moves.filter((move) => !announced.includes(move));
   }
 
-  /** Gives the free places to those of `pods` that come first. */
-  choose(pods: readonly Pod[]) {
+  /** Gives the free places to those of `pods` that come first; those that are `placed` have theirs. */
+  choose(pods: readonly Pod[], placed: ReadonlySet<string>) {
     const taken = this.#takenPlaces();
     const begun: Move[] = [];
     const without = new Set<string>();
     const unannounced = new Set<string>();
-    for (const pod of pods.toSorted((a, b) => this.#compare(a, b))) {
+    for (const pod of pods.toSorted((a, b) => this.#compare(a, b, placed))) {
       const { uid } = pod.metadata;
       const volumes = this.#known.get(uid) ?? [];
       // An eviction whose answer got lost is tried again: the pod has its place already.
@@ -113,7 +119,7 @@ class Lanes {
       obstacles,
       moves,
     });
-    return { without, paced };
+    return { without, placed: new Set(begun.map((move) => move.pod.uid)), paced };
   }
 
   /** Why one of these volumes has to wait for long. */
@@ -145,12 +151,13 @@ class Lanes {
     return taken;
   }
 
-  /** Those that were announced first, so that an announcement is not taken back for another. */
-  #compare(a: Pod, b: Pod): number {
-    const announced =
-      Number(this.#announced.has(b.metadata.uid)) - Number(this.#announced.has(a.metadata.uid));
+  /** Next those that were announced, so that an announcement is not taken back for another. */
+  #compare(a: Pod, b: Pod, placed: ReadonlySet<string>): number {
+    const firstOf = (uids: { has(uid: string): boolean }) =>
+      Number(uids.has(b.metadata.uid)) - Number(uids.has(a.metadata.uid));
     const priority = (b.spec.priority ?? 0) - (a.spec.priority ?? 0);
-    return announced || priority || compareText(podKey(a.metadata), podKey(b.metadata));
+    const order = firstOf(placed) || firstOf(this.#announced) || priority;
+    return order || compareText(podKey(a.metadata), podKey(b.metadata));
   }
 }
 

@@ -10,6 +10,7 @@ import { type Attempt, LiveDrainMemory } from '../../../src/drain/memory.ts';
 import type { Refusal } from '../../../src/kube/answer.ts';
 import type { PodDisruptionBudget } from '../../../src/kube/types.ts';
 import { type PodOptions, budget, pod } from '../../fixtures/objects.ts';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 
 const now = 1_000_000;
 const interval = 20_000;
@@ -532,6 +533,6 @@ test('never more posts than the budget allows, less those it does not show; one 
         if (given.busy) expect(all).toEqual([]);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
 });

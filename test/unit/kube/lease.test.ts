@@ -4,6 +4,7 @@ import { LeaderElector, type LeaderElectorOptions } from '../../../src/kube/leas
 import { nullLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock, settle } from '../../fixtures/fake-clock.ts';
 import { FakeLeaseServer, FakeProcess } from '../../fixtures/fake-lease-server.ts';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 
 function world() {
   const clock = new FakeClock();
@@ -478,7 +479,7 @@ describe('LeaderElector under any disturbance', () => {
         await pass(60_000);
         expect(members.filter(({ elector }) => elector.isLeader())).toHaveLength(1);
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   }, 60_000);
 });

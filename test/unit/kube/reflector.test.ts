@@ -7,6 +7,7 @@ import { nullLogger } from '../../../src/runtime/logger.ts';
 import { FakeClient } from '../../fixtures/fake-client.ts';
 import { FakeClock, settle } from '../../fixtures/fake-clock.ts';
 import { FakeCollection, type FakeObject } from '../../fixtures/fake-collection.ts';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 
 const network: Refusal = { kind: 'network', message: 'connect ECONNREFUSED' };
 
@@ -505,7 +506,7 @@ describe('Reflector under any interleaving', () => {
         expect(failed()).toBe(0);
         await reflector.stop();
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

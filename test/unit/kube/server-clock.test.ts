@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ServerClock } from '../../../src/kube/server-clock.ts';
 import { FakeClock } from '../../fixtures/fake-clock.ts';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 
 const HOUR_MS = 3_600_000;
 /** The server's time when ours begins; ours is a minute wrong. */
@@ -142,7 +143,7 @@ describe('the time of the API server', () => {
         }
         expect(world.sets).toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { type Beginning, beginning, movingSets } from '../../fixtures/world-begi
 import { type Happening, type Wish, happening, wish } from '../../fixtures/world-happenings.ts';
 import { drainAll, endObstacles, live, persistent, restoreAll } from '../../fixtures/world-lives.ts';
 import { trouble } from '../../fixtures/world-troubles.ts';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 
 // Nodes whose pods have volumes, and little else that would hide what happens to those.
 
@@ -17,8 +18,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-const runs = process.env['WORLD_RUNS'];
-const bounds = runs === undefined ? { numRuns: 60, seed: 20_260_102 } : { numRuns: Number(runs) };
+const bounds = { numRuns: propertyRuns(60) };
 
 const wishes = fc.array(wish.map(persistent).map(onFirstNode), { minLength: 1, maxLength: 2 });
 const moving: fc.Arbitrary<Beginning> = fc

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { beginning } from '../../fixtures/world-beginnings.ts';
 import { type Happening, edit, happening, wish } from '../../fixtures/world-happenings.ts';
 import { drainAll, endObstacles, live, persistent, restoreAll } from '../../fixtures/world-lives.ts';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 
 beforeEach(() => {
   // The jitter of the queue: with it, a seed would not give the same run again.
@@ -12,9 +13,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-// The same runs each time, so that nobody's change fails for somebody else's luck; WORLD_RUNS=5000 goes on a search.
-const runs = process.env['WORLD_RUNS'];
-const bounds = runs === undefined ? { numRuns: 100, seed: 20_260_101 } : { numRuns: Number(runs) };
+const bounds = { numRuns: propertyRuns(100) };
 const longSteps = { maxLength: 40, size: 'max' } as const;
 
 test('whatever happens, nothing is done that nobody asked for, all drains in the end, and every node is put back', async () => {

@@ -5,6 +5,7 @@ import { everythingPermitted } from '../../../src/drain/permissions.ts';
 import { imagine, lookAhead } from '../../../src/preview/outlook.ts';
 import { at, budget, maintenance, node, noon, pod, record } from '../../fixtures/objects.ts';
 import { observation } from '../../fixtures/previews.ts';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 
 const spec = fc.record(
   {
@@ -112,6 +113,6 @@ test('the plan comes to rest whatever is on the node already, and pods leave or 
         }
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns(1_000) },
   );
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { TokenBucket } from '../../../src/runtime/token-bucket.ts';
 import { FakeClock, settle } from '../../fixtures/fake-clock.ts';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 
 const never = new AbortController().signal;
 
@@ -160,7 +161,7 @@ describe('TokenBucket', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { WorkQueue } from '../../../src/runtime/work-queue.ts';
 import { FakeClock } from '../../fixtures/fake-clock.ts';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 
 const key = fc.constantFrom('a', 'b', 'c', 'd', 'e');
 const step = fc.oneof(
@@ -81,7 +82,7 @@ test('every wish is followed by a run in its time, none overlaps another of its 
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: propertyRuns(200) },
   );
 });
 

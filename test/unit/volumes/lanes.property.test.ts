@@ -6,6 +6,7 @@ import type { Pod } from '../../../src/kube/types.ts';
 import { planAtPace } from '../../../src/volumes/lanes.ts';
 import { type Move, type MovePhase, beginMove, isUnderway } from '../../../src/volumes/moves.ts';
 import { budget, noon, pod } from '../../fixtures/objects.ts';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 import { volume } from '../../fixtures/volumes.ts';
 
 // The pace, over random pods, budgets, and moves at all stages.
@@ -137,7 +138,7 @@ test('no driver has more than maxConcurrent pods on the move by what the plan be
       expect(begunOf(driver)).toBeLessThanOrEqual(places);
     }
   });
-  fc.assert(property, { numRuns: 1000 });
+  fc.assert(property, { numRuns: propertyRuns(1000) });
 });
 
 test('a pod with volumes is asked to leave only when status has its move, and no move that lasts is dropped', () => {
@@ -153,8 +154,24 @@ test('a pod with volumes is asked to leave only when status has its move, and no
     }
     expect(lasting.filter((move) => !after.has(move.pod.uid))).toEqual([]);
   });
-  fc.assert(property, { numRuns: 1000 });
+  fc.assert(property, { numRuns: propertyRuns(1000) });
 });
+
+// An announced pod that is allowed to leave only because others found no place takes the place of none who have one.
+const lateAnnouncement: Scene = {
+  members: [
+    { drivers: ['fast', 'slow'], app: 'web', ready: false, priority: 0, state: 'here' },
+    { drivers: ['slow'], app: 'web', ready: true, priority: 0, state: 'here' },
+    { drivers: ['slow'], app: 'web', ready: false, priority: 0, state: 'here' },
+    { drivers: ['slow'], app: 'web', ready: true, priority: 0, state: 'here' },
+    { drivers: ['fast', 'slow'], app: 'web', ready: false, priority: 0, state: 'asked' },
+    { drivers: ['fast'], app: 'web', ready: true, priority: 0, state: 'announced' },
+  ],
+  underway: [],
+  orphans: [{ driver: 'fast', persistentVolume: 'pv-old', since: undefined, deadline: noon + 1 }],
+  allowed: { web: 2, db: 0 },
+  maxConcurrent: 3,
+};
 
 test('no place stays free that a pod could take, and pods without volumes do not wait', () => {
   const property = fc.property(scene, (given) => {
@@ -173,5 +190,5 @@ test('no place stays free that a pod could take, and pods without volumes do not
       expect([each.uid, evict([...going, ...own]).posts.length > others]).toEqual([each.uid, false]);
     }
   });
-  fc.assert(property, { numRuns: 1000 });
+  fc.assert(property, { numRuns: propertyRuns(1000), examples: [[lateAnnouncement]] });
 });

@@ -1,0 +1,3 @@
+import { setUpProperties } from '../fixtures/property-runs.ts';
+
+setUpProperties();
