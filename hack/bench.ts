@@ -7,7 +7,6 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { readVersion } from '../src/cli/version.ts';
 import { type Act, actsNamed } from './bench/acts.ts';
 import { fillDocuments } from './bench/fill.ts';
@@ -16,13 +15,14 @@ import { markdown, type Report, thisMachine } from './bench/report.ts';
 import type { NamedRow } from './bench/row.ts';
 import { Stage } from './bench/stage.ts';
 import { startCluster } from './cluster/lib/cluster.ts';
+import { commandLine } from './cluster/lib/command-line.ts';
 import { withLock } from './cluster/lib/lock.ts';
 import { clusterDirectory } from './cluster/lib/paths.ts';
 import { unlessAborted } from './cluster/lib/unless-aborted.ts';
 import { as, errorMessage } from './cluster/lib/untyped.ts';
 
 const DIR = '.cluster-bench';
-const { values, positionals } = parseArgs({
+const { values, positionals } = commandLine(`make bench ARGS='[--quick] [--fill] [--json FILE] [ROW...]'`, {
   allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: ['1', 'true', 'yes'].includes(process.env['BENCH_QUICK'] ?? '') },

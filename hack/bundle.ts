@@ -3,11 +3,13 @@
  *   node hack/bundle.ts [--outdir dist]
  */
 import { join, relative, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { buildBundle } from './bundle/build.ts';
+import { commandLine } from './cluster/lib/command-line.ts';
 import { repositoryRoot } from './cluster/lib/paths.ts';
 
-const { values } = parseArgs({ options: { outdir: { type: 'string' } } });
+const { values } = commandLine('node hack/bundle.ts [--outdir dist]', {
+  options: { outdir: { type: 'string' } },
+});
 const outdir = values.outdir === undefined ? join(repositoryRoot, 'dist') : resolve(values.outdir);
 const { file, licenses, packages, bytes } = await buildBundle(outdir);
 const shown = (path: string): string => relative(process.cwd(), path);

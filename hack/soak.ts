@@ -9,23 +9,26 @@
  */
 import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { describeMiss, isMet } from './bench/goals.ts';
 import { thisMachine } from './bench/report.ts';
+import { commandLine } from './cluster/lib/command-line.ts';
 import { errorMessage } from './cluster/lib/untyped.ts';
 import type { SoakForm, SoakResult } from './soak/form.ts';
 import { formsNamed } from './soak/forms.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    seed: { type: 'string' },
-    count: { type: 'string' },
-    only: { type: 'string' },
-    json: { type: 'string' },
-    fill: { type: 'boolean', default: false },
+const { values, positionals } = commandLine(
+  `make soak ARGS='[--seed N] [--count N] [--only SCENARIO:WRITE:MOMENT] [--json FILE] [--fill] [FORM...]'`,
+  {
+    allowPositionals: true,
+    options: {
+      seed: { type: 'string' },
+      count: { type: 'string' },
+      only: { type: 'string' },
+      json: { type: 'string' },
+      fill: { type: 'boolean', default: false },
+    },
   },
-});
+);
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());

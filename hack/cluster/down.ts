@@ -1,12 +1,14 @@
 /** `make cluster-down`: stops the cluster of a directory. node hack/cluster/down.ts [--dir .cluster] */
-import { parseArgs } from 'node:util';
 import { stopCluster } from './lib/cluster.ts';
+import { commandLine } from './lib/command-line.ts';
 import { closeForeign } from './lib/foreign.ts';
 import { moveOut } from './lib/guest.ts';
 import { errorMessage } from './lib/untyped.ts';
 import { clusterKind, exitCodeOf } from './lib/which-cluster.ts';
 
-const { values } = parseArgs({ options: { dir: { type: 'string', default: '.cluster' } } });
+const { values } = commandLine('node hack/cluster/down.ts [--dir .cluster]', {
+  options: { dir: { type: 'string', default: '.cluster' } },
+});
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
 try {

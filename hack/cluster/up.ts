@@ -5,19 +5,23 @@
  * kubeconfig of kubectl's current context.
  */
 import { relative } from 'node:path';
-import { parseArgs } from 'node:util';
 import { ensureCluster } from './lib/cluster.ts';
+import { commandLine } from './lib/command-line.ts';
 import { type ForeignCluster, openForeign, playNodes } from './lib/foreign.ts';
 import { KubeClient } from './lib/kube-client.ts';
 import { createNodes, waitForNodes, workerNames } from './lib/nodes.ts';
 import { errorMessage } from './lib/untyped.ts';
 import { clusterKind, exitCodeOf } from './lib/which-cluster.ts';
 
-const { values } = parseArgs({
+const { values } = commandLine('node hack/cluster/up.ts [--dir .cluster] [--nodes 4]', {
   options: { dir: { type: 'string', default: '.cluster' }, nodes: { type: 'string', default: '4' } },
 });
 const { dir } = values;
 const nodes = Number(values.nodes);
+if (!Number.isInteger(nodes) || nodes < 0) {
+  process.stderr.write(`--nodes=${values.nodes} is not a number of nodes\n`);
+  process.exit(2);
+}
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const shown = (path: string): string => relative(process.cwd(), path);
