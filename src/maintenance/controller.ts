@@ -90,10 +90,7 @@ export class Controller {
         this.#memory.drain.podGone(pod.metadata.uid);
         meter.podUnwatched(pod);
       },
-      onBudgetsUnwatched: () => {
-        this.#memory.drain.budgetsUnwatched();
-        this.#memory.unsatisfiable.unwatched();
-      },
+      onBudgetsUnwatched: () => this.#memory.budgetsUnwatched(),
     });
     this.#pace = new EvictionPace({
       clock,
@@ -262,14 +259,8 @@ export class Controller {
   #budgetChanged(old: PodDisruptionBudget | undefined, now: PodDisruptionBudget | undefined): void {
     const budget = now ?? old;
     if (!budget) return;
-    const { drain, unsatisfiable } = this.#memory;
-    if (now) {
-      drain.budgetChanged(now);
-      unsatisfiable.seen(now, this.#options.clock.monotonic(), old?.metadata.uid !== now.metadata.uid);
-    } else {
-      drain.budgetGone(budget);
-      unsatisfiable.gone(budget);
-    }
+    if (now) this.#memory.budgetChanged(old, now, this.#options.clock.monotonic());
+    else this.#memory.budgetGone(budget);
     // A new or another selector may concern pods that wait for nothing yet.
     if (!old || !now || old.metadata.generation !== now.metadata.generation) this.#wakeAll();
     this.#wakeWaiters(budgetKey(budget));

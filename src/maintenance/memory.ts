@@ -1,7 +1,7 @@
 import type { NodeMaintenance } from '../api/types.generated.ts';
 import { LiveDrainMemory } from '../drain/memory.ts';
 import { UnsatisfiableBudgets } from '../drain/unsatisfiable.ts';
-import type { Pod } from '../kube/types.ts';
+import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
 import type { NodeRecord } from '../node/record.ts';
 import type { OwnPodFate } from './order.ts';
 import type { RestartNote } from './restarts.ts';
@@ -95,6 +95,23 @@ export class Memory {
     const present = siblings.get(pod.metadata.uid) ?? [pod];
     siblings.delete(pod.metadata.uid);
     if (key !== undefined) lineages.set(key, afterEviction(lineages.get(key), pod, present, maintenances));
+  }
+
+  /** `now`: monotonic milliseconds. */
+  budgetChanged(old: PodDisruptionBudget | undefined, changed: PodDisruptionBudget, now: number): void {
+    this.drain.budgetChanged(changed);
+    this.unsatisfiable.seen(changed, now, old?.metadata.uid !== changed.metadata.uid);
+  }
+
+  budgetGone(budget: PodDisruptionBudget): void {
+    this.drain.budgetGone(budget);
+    this.unsatisfiable.gone(budget);
+  }
+
+  /** Nobody watches budgets any more. */
+  budgetsUnwatched(): void {
+    this.drain.budgetsUnwatched();
+    this.unsatisfiable.unwatched();
   }
 
   /** The node was cordoned again after somebody uncordoned it; the next time has to wait longer. */

@@ -9,7 +9,7 @@ const bed = ownTestBed(import.meta.filename);
 test('whatever the schema lets pass: nobody is evicted that is not meant, and each object is told where it stands', async () => {
   const { seed } = SeededRandom.forTest('hostile objects');
   const operator = await bed.startOperator({
-    flags: ['--max-unavailable-nodes=80%', '--log-level=info', '--eviction-burst=1000'],
+    flags: ['--max-unavailable-nodes=80%', '--log-level=debug', '--eviction-burst=1000'],
   });
   const campaign = await Campaign.begin(bed, operator, 12);
   const rounds = [await campaign.round(seed, 120), await campaign.round(seed + 1, 120)];

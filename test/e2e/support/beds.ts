@@ -6,7 +6,8 @@ import type { Cluster } from '../../../hack/cluster/lib/cluster.ts';
 import { as } from '../../../hack/cluster/lib/untyped.ts';
 import { type OwnBedOptions, startOwnBed } from './own-bed.ts';
 import { recordUse } from './rbac.ts';
-import { type BedFiles, TestBed } from './test-bed.ts';
+import type { BedFiles } from './install.ts';
+import { TestBed } from './test-bed.ts';
 import { STATE_VARIABLE } from './variables.ts';
 
 /**

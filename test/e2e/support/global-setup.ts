@@ -17,11 +17,10 @@ import { type ClusterKind, clusterKind } from '../../../hack/cluster/lib/which-c
 import { monitoringCrds } from '../../../hack/monitoring-schemas.ts';
 import { eventually } from './eventually.ts';
 import { gitopsCrds } from './gitops.ts';
-import { type ClusterFiles, installChart, operatorKubeconfig } from './install.ts';
+import { type BedFiles, type ClusterFiles, installChart, operatorKubeconfig } from './install.ts';
 import { OperatorProcess } from './operator-process.ts';
 import { forgetUse } from './rbac.ts';
 import { shared } from './shared.ts';
-import type { BedFiles } from './test-bed.ts';
 import { CLUSTER_VARIABLE, STATE_VARIABLE } from './variables.ts';
 
 const NAME = 'operator-shared';

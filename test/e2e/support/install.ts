@@ -18,6 +18,18 @@ export interface ClusterFiles {
   readonly binDir: string;
 }
 
+/** What a test file is given. */
+export interface BedFiles extends ClusterFiles {
+  /** Of the operator's ServiceAccount. */
+  readonly operatorKubeconfig: string;
+  /** The log of an operator that serves several test files. */
+  readonly operatorLog?: string;
+  /** Its --max-unavailable-nodes. */
+  readonly nodesLimit?: string;
+  /** Only a control plane of ours has one. */
+  readonly auditLog?: string;
+}
+
 /** Makes the namespace, or takes it as it is: from now on the API server refuses pods in it that are not `restricted`. */
 export async function enforceRestrictedPods(kubectl: Kubectl): Promise<void> {
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };

@@ -94,16 +94,3 @@ export class Island {
     return { ...options, nodeSelector: { ...this.nodeSelector, ...options.nodeSelector } };
   }
 }
-
-/** How many pods the manifests ask for on an island of so many nodes. */
-export function podsExpected(manifests: readonly Manifest[], nodes: number): number {
-  let pods = 0;
-  for (const { kind, spec } of manifests) {
-    const { replicas = 1, parallelism = 1 } = (spec ?? {}) as { replicas?: number; parallelism?: number };
-    if (kind === 'Pod') pods += 1;
-    else if (kind === 'Deployment' || kind === 'StatefulSet') pods += replicas;
-    else if (kind === 'Job') pods += parallelism;
-    else if (kind === 'DaemonSet') pods += nodes;
-  }
-  return pods;
-}

@@ -9,30 +9,20 @@ import { AuditLog } from './audit.ts';
 import { fakeNode, type Manifest, maintenance, type NodeOptions, namespace } from './builders.ts';
 import { cleanUp } from './clean-up.ts';
 import { type EventuallyOptions, eventually } from './eventually.ts';
-import type { ClusterFiles } from './install.ts';
-import { Island, ISLAND_LABEL, podsExpected } from './island.ts';
+import type { BedFiles } from './install.ts';
+import { Island, ISLAND_LABEL } from './island.ts';
 import { Kubectl } from './kubectl.ts';
 import { bedState } from './bed-state.ts';
 import { NotHere } from './not-here.ts';
 import { type NodeSnapshot, snapshotOf } from './node-snapshot.ts';
 import { nodesLimit, type OperatorOptions, OperatorProcess, tailOf } from './operator-process.ts';
-import { isDone, isReady, isSettled, isUp, said } from './status.ts';
+import { place } from './placing.ts';
+import { isSettled, isUp, said } from './status.ts';
 import { Witness } from './witness.ts';
 
 export interface IslandOptions extends Omit<NodeOptions, 'unschedulable'> {
   /** Other nodes of the island, for pods to go to; 1 unless given. The rest is about the node that is to be maintained. */
   readonly spares?: number;
-}
-
-export interface BedFiles extends ClusterFiles {
-  /** Of the operator's ServiceAccount. */
-  readonly operatorKubeconfig: string;
-  /** The log of an operator that serves several test files. */
-  readonly operatorLog?: string;
-  /** Its --max-unavailable-nodes. */
-  readonly nodesLimit?: string;
-  /** Only a control plane of ours has one. */
-  readonly auditLog?: string;
 }
 
 export class TestBed {
@@ -138,20 +128,7 @@ export class TestBed {
 
   /** Applies the manifests while only `island.node` takes pods; returns its pods when all pods of the island are Ready. */
   async place(island: Island, ...manifests: readonly Manifest[]): Promise<readonly Pod[]> {
-    await Promise.all(island.spares.map(async (spare) => this.cordon(spare)));
-    const others = (await this.api.pods(island.namespace)).length;
-    await this.kubectl.apply(...manifests);
-    const expected = others + podsExpected(manifests, island.nodes.length);
-    await this.eventually(`${expected} pods are Ready in ${island.namespace}`, async () => {
-      const pods = await this.api.pods(island.namespace);
-      return pods.length >= expected && pods.every((pod) => isReady(pod) || isDone(pod));
-    });
-    for (const { kind, metadata } of manifests) {
-      if (kind === 'PodDisruptionBudget') await this.budgetSettled(island.namespace, metadata.name);
-    }
-    await Promise.all(island.spares.map(async (spare) => this.uncordon(spare)));
-    const pods = await this.api.podsOnNode(island.node);
-    return pods.filter((pod) => pod.metadata.namespace === island.namespace);
+    return place(this, island, manifests);
   }
 
   /** Waits until the budget's status is about its present spec and all of its pods. */

@@ -7,7 +7,8 @@ import { nodeMaintenancePath, nodeMaintenancesPath } from '../../../src/api/name
 import type { Pod } from '../../../src/kube/types.ts';
 import { AuditLog } from '../../e2e/support/audit.ts';
 import { type Manifest, maintenance } from '../../e2e/support/builders.ts';
-import { type Island, podsExpected } from '../../e2e/support/island.ts';
+import type { Island } from '../../e2e/support/island.ts';
+import { podsExpected } from '../../e2e/support/placing.ts';
 import { isReady } from '../../e2e/support/status.ts';
 import type { TestBed } from '../../e2e/support/test-bed.ts';
 import type { Fault, Strike } from './faults.ts';
