@@ -60,8 +60,6 @@ async function onFleet<F>(
 ): Promise<{ readonly measured: Measured<F>; readonly violations: readonly string[] }> {
   const { signal, log, count: percent = 100 } = context;
   const idleSeconds = Math.max(IDLE_SECONDS.least, (IDLE_SECONDS.most * percent) / 100);
-  // A few cores play a whole control plane: a fifth of their time would go into garbage, with memory left over.
-  process.env['GOGC'] ??= '400';
   const machine = thisMachine();
   const bed = await startOwnBed(`soak-${name}`, 'scale', {
     heartbeats: FLEET_HEARTBEATS,
