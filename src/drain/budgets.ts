@@ -32,6 +32,12 @@ export function isStale(budget: PodDisruptionBudget): boolean {
   return (budget.status?.observedGeneration ?? 0) < (budget.metadata.generation ?? 0);
 }
 
+/** Why the disruption controller could not work the budget out; as long as it cannot, nothing is allowed. */
+export function syncFailure({ status }: PodDisruptionBudget): string | undefined {
+  const failed = status?.conditions?.find(({ reason }) => reason === 'SyncFailed');
+  return failed && (failed.message ?? 'it does not say why');
+}
+
 /** `namespace/name`: what lanes and waiters are keyed by. */
 export function budgetKey(budget: PodDisruptionBudget): string {
   return `${budget.metadata.namespace ?? ''}/${budget.metadata.name}`;
@@ -40,6 +46,9 @@ export function budgetKey(budget: PodDisruptionBudget): string {
 /** The sentence that people read; the same facts are in the blocker's `budget`. `waiting`: pods that nobody is evicting. */
 export function budgetMessage(budget: PodDisruptionBudget, waiting: readonly Pod[] = []): string {
   const name = budgetKey(budget);
+  const failure = syncFailure(budget);
+  if (failure !== undefined)
+    return `budget ${name} allows nothing, as the disruption controller cannot work it out: ${failure}`;
   if (isStale(budget)) return `budget ${name} is being processed by the disruption controller`;
   const { desiredHealthy = 0, currentHealthy = 0 } = budget.status ?? {};
   const pods = desiredHealthy === 1 ? 'pod' : 'pods';

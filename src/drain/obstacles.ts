@@ -1,6 +1,6 @@
 import type { Refusal } from '../kube/answer.ts';
 import type { Pod, PodDisruptionBudget } from '../kube/types.ts';
-import { budgetKey, budgetMessage } from './budgets.ts';
+import { budgetKey, budgetMessage, syncFailure } from './budgets.ts';
 
 export type Cause =
   | 'AdmissionDenied'
@@ -36,6 +36,21 @@ export function heldByBudgets(
     cause: 'PodDisruptionBudget',
     message: budgetMessage(budget, waiting),
     budget: { name: budget.metadata.name, needs, has },
+    ...(syncFailure(budget) === undefined ? {} : { advice: SYNC_ADVICE }),
+  };
+}
+
+/** The other forms are shares of what the controllers of the pods want, whose scale has to be readable. */
+const SYNC_ADVICE = 'minAvailable as a number works with pods of any controller';
+
+/** `ready` pods of the node have been Ready for long, and the budget's status has fewer in all. */
+export function miscounted(obstacle: Obstacle, ready: number): Obstacle {
+  const pods =
+    ready === 1 ? '1 pod of this node that it selects is' : `${ready} pods of this node that it selects are`;
+  return {
+    ...obstacle,
+    message: `${obstacle.message}, although ${pods} Ready: its status is out of date`,
+    advice: 'a change of the budget, such as an annotation, has it counted again',
   };
 }
 

@@ -1,5 +1,5 @@
 import type { PodDisruptionBudget } from '../kube/types.ts';
-import { budgetKey, isStale } from './budgets.ts';
+import { budgetKey, isStale, syncFailure } from './budgets.ts';
 import type { Obstacle } from './obstacles.ts';
 
 /** Longer than a healthy budget wants all of its pods, as in the moment between an eviction and its replacement. */
@@ -17,6 +17,7 @@ export function looksUnsatisfiable(budget: PodDisruptionBudget): boolean {
   return (
     !isOwned &&
     !isStale(budget) &&
+    syncFailure(budget) === undefined &&
     expectedPods > 0 &&
     desiredHealthy >= expectedPods &&
     Object.keys(disruptedPods).length === 0

@@ -94,8 +94,17 @@ export function trimPod(pod: Pod): Pod {
       ...(pod.status?.phase === undefined ? {} : { phase: pod.status.phase }),
       conditions: (pod.status?.conditions ?? [])
         .filter(({ type }) => type === 'Ready' || type === 'PodScheduled')
-        .map(({ type, status, reason }) => ({ type, status, ...(reason === undefined ? {} : { reason }) })),
+        .map(trimPodCondition),
     },
+  };
+}
+
+function trimPodCondition({ type, status, reason, lastTransitionTime }: Condition): Condition {
+  return {
+    type,
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    ...(type === 'Ready' && lastTransitionTime !== undefined ? { lastTransitionTime } : {}),
   };
 }
 
@@ -118,6 +127,7 @@ export function trimBudget({ metadata, spec, status }: PodDisruptionBudget): Pod
     expectedPods,
     disruptedPods,
   } = status;
+  const failed = status.conditions?.find(({ reason }) => reason === 'SyncFailed');
   return {
     ...trimmed,
     status: {
@@ -127,7 +137,17 @@ export function trimBudget({ metadata, spec, status }: PodDisruptionBudget): Pod
       ...(desiredHealthy === undefined ? {} : { desiredHealthy }),
       ...(expectedPods === undefined ? {} : { expectedPods }),
       ...(disruptedPods === undefined ? {} : { disruptedPods }),
+      ...(failed ? { conditions: [trimFailure(failed)] } : {}),
     },
+  };
+}
+
+function trimFailure({ type, status, reason, message }: Condition): Condition {
+  return {
+    type,
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
   };
 }
 

@@ -98,6 +98,8 @@ export interface PodDisruptionBudget extends KubeObject {
     readonly desiredHealthy?: number;
     readonly expectedPods?: number;
     readonly disruptedPods?: Readonly<Record<string, string>>;
+    /** Only SyncFailed is kept: the disruption controller could not work it out, and says why. */
+    readonly conditions?: readonly Condition[];
   };
 }
 

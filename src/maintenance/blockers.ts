@@ -150,7 +150,8 @@ export function byItself(
   { cause, advice }: Obstacle,
   { stance }: Pick<Evacuator, 'stance'>,
 ): string | undefined {
-  if (cause === 'PodDisruptionBudget') return 'evicted as soon as the budget allows it';
+  if (cause === 'PodDisruptionBudget')
+    return ['evicted as soon as the budget allows it', ...(advice === undefined ? [] : [advice])].join('; ');
   // KubeVirt refuses as long as it migrates a machine: that is progress, and its words say so.
   if (cause === 'AdmissionDenied')
     return `asked again every ${stance.spec.drain.retryIntervalSeconds} s, and never deleted as long as a webhook or a policy refuses it`;

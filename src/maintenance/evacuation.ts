@@ -9,6 +9,7 @@ import { ageOf, ownPodTurn, whoseTurn } from './order.ts';
 import { type PodView, comparePods } from './pods.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Stance } from './stance.ts';
+import { nameMiscounted } from './miscounts.ts';
 import { hopelessBudget, nameUnsatisfiable } from './unsatisfiable.ts';
 import type { VolumePart } from './volumes.ts';
 import { type RestartPlan, isHeldByBudget, isWithheld, planRestarts } from './restarts.ts';
@@ -92,15 +93,16 @@ export function planEvacuation(
     now: snapshot.now,
   });
   const named = nameUnsatisfiable(snapshot, pods, plan.obstacles);
-  const obstacles = new Map([
+  const held = new Map([
     ...withheld.map(({ pod }) => [pod.metadata.uid, heldByBudgets(budgetsOf(pod))] as const),
     ...named.obstacles,
-    ...objections,
   ]);
-  const held = turn.going
+  const counted = nameMiscounted(snapshot, held);
+  const obstacles = new Map([...counted.obstacles, ...objections]);
+  const heldByBudget = turn.going
     .map(({ pod }) => pod)
     .filter(({ metadata }) => isHeldByBudget(obstacles.get(metadata.uid)));
-  const restarts = planRestarts(snapshot, evacuators, held);
+  const restarts = planRestarts(snapshot, evacuators, heldByBudget);
   return {
     ...plan,
     mayLeave: new Set(going.map(({ pod }) => pod.metadata.uid)),
@@ -110,6 +112,7 @@ export function planEvacuation(
       plan.wakeAt,
       ...going.map(({ pod }) => unheardUntil(pod.metadata.uid)),
       named.wakeAt,
+      counted.wakeAt,
       restarts.wakeAt,
       turn.wakeAt,
     ),

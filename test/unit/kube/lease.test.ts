@@ -481,5 +481,5 @@ describe('LeaderElector under any disturbance', () => {
       }),
       { numRuns: propertyRuns(60) },
     );
-  }, 60_000);
+  });
 });

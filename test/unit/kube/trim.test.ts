@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { maintenanceAnnotation, maintenanceLabel } from '../../../src/api/names.ts';
-import { trimBudget, trimNode } from '../../../src/kube/trim.ts';
-import { budget } from '../../fixtures/objects.ts';
+import { trimBudget, trimNode, trimPod } from '../../../src/kube/trim.ts';
+import { at, budget, pod } from '../../fixtures/objects.ts';
 import { fleetNode } from '../../soak/scale/manifests.ts';
 import type { Node } from '../../../src/kube/types.ts';
 
@@ -51,4 +51,18 @@ test('a budget keeps who made it and which version it is, and not its labels', (
     metadata: { ...made.metadata, ownerReferences, labels: { a: 'b' } },
   });
   expect(metadata).toEqual({ ...made.metadata, ownerReferences });
+});
+
+test('a budget keeps why it could not be worked out, and no other condition', () => {
+  const { status } = budget('b', { syncFailure: 'no' });
+  const counted = { type: 'DisruptionAllowed', status: 'True', reason: 'SufficientPods', message: '' };
+  const trimmed = (conditions: (typeof counted)[]) =>
+    trimBudget({ ...budget('b'), status: { ...status, conditions } }).status;
+  expect(trimBudget(budget('b', { syncFailure: 'no' })).status?.conditions).toEqual(status?.conditions);
+  expect(trimmed([counted])).not.toHaveProperty('conditions');
+});
+
+test('a pod keeps since when it is Ready', () => {
+  const { status } = pod('a', { readySince: at(-60) });
+  expect(trimPod(pod('a', { readySince: at(-60) })).status).toEqual(status);
 });

@@ -40,7 +40,7 @@ test('pods with volumes leave at their pace, whatever hangs or gets lost, and th
     await stage.stop();
   });
   await fc.assert(property, bounds);
-}, 300_000);
+});
 
 test('a detach that hangs for ever makes a drain slower, and does not stop it', async () => {
   const driver = fc.constantFrom('fast.csi', 'slow.csi');
@@ -58,7 +58,7 @@ test('a detach that hangs for ever makes a drain slower, and does not stop it', 
     await stage.stop();
   });
   await fc.assert(property, bounds);
-}, 300_000);
+});
 
 /** One pod after the other, each of them as long as it may take. */
 function longestDrain(stage: OperatedWorld, pods: number): number {

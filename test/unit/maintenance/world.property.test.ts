@@ -31,7 +31,7 @@ test('whatever happens, nothing is done that nobody asked for, all drains in the
     await stage.stop();
   });
   await fc.assert(property, bounds);
-}, 300_000);
+});
 
 test('what was held up goes on by itself when the obstacle ends: nobody has to touch the maintenance', async () => {
   const wishes = fc.array(wish.map(persistent), { minLength: 1, maxLength: 3 });
@@ -45,7 +45,7 @@ test('what was held up goes on by itself when the obstacle ends: nobody has to t
     await stage.stop();
   });
   await fc.assert(property, bounds);
-}, 300_000);
+});
 
 function isNoWish(step: Happening): boolean {
   return step.is !== 'create' && step.is !== 'edit' && step.is !== 'end';
