@@ -15,11 +15,12 @@ interface LoggedBudget {
   };
 }
 
-/** What the disruption controller wrote into the status of a budget. */
+/** What the disruption controller, or the API server for an eviction, wrote into the status of a budget. */
 interface Verdict {
   readonly from: number;
   readonly answeredAt: number;
-  readonly allowed: number;
+  /** `undefined`: its spec was changed, or it was deleted; from then on it has no say until the next verdict. */
+  readonly allowed: number | undefined;
   /** Pods whose evictions it has counted in. */
   readonly counted: ReadonlySet<string>;
   readonly selector: Selector | undefined;
@@ -52,8 +53,7 @@ export class BudgetRule {
     if (objectRef?.resource === 'poddisruptionbudgets') {
       const key = `${objectRef.namespace}/${objectRef.name}`;
       if (objectRef.subresource === 'status') this.#said(key, entry);
-      // Whatever else is done to it makes its next verdict a new beginning.
-      else if (verb !== 'create') this.#verdicts.delete(key);
+      else if (verb !== 'create' && !isAboutMetadata(entry)) this.#changed(key, entry);
     } else if (objectRef?.subresource === 'eviction') {
       const eviction = toEviction(entry);
       const pod = this.#pods.byUid(eviction.uid);
@@ -74,21 +74,32 @@ export class BudgetRule {
         this.#evictions.push(one);
         return sentences;
       });
-    this.#evictions = this.#evictions.filter(({ eviction }) => eviction.answeredAt > until - KEPT_MS);
+    const oldest = until - KEPT_MS;
+    this.#evictions = this.#evictions.filter(({ eviction }) => eviction.answeredAt > oldest);
+    for (const [key, verdicts] of this.#verdicts) {
+      const last = verdicts.at(-1);
+      if (last && last.allowed === undefined && last.answeredAt < oldest) this.#verdicts.delete(key);
+    }
     return broken;
   }
 
   #said(key: string, entry: AuditEntry): void {
     const { spec, status } = as<LoggedBudget>(entry.requestObject ?? {});
     if (status?.disruptionsAllowed === undefined) return;
-    const verdicts = this.#verdicts.get(key) ?? [];
-    verdicts.push({
-      from: receivedAt(entry),
-      answeredAt: answeredAt(entry),
+    this.#add(key, entry, {
       allowed: status.disruptionsAllowed,
       counted: new Set(Object.keys(status.disruptedPods ?? {})),
       selector: spec?.selector,
     });
+  }
+
+  #changed(key: string, entry: AuditEntry): void {
+    this.#add(key, entry, { allowed: undefined, counted: new Set(), selector: undefined });
+  }
+
+  #add(key: string, entry: AuditEntry, said: Pick<Verdict, 'allowed' | 'counted' | 'selector'>): void {
+    const verdicts = this.#verdicts.get(key) ?? [];
+    verdicts.push({ from: receivedAt(entry), answeredAt: answeredAt(entry), ...said });
     const oldest = receivedAt(entry) - KEPT_MS;
     while (verdicts.length > 1 && (verdicts[1]?.from ?? 0) < oldest) verdicts.shift();
     this.#verdicts.set(key, verdicts);
@@ -100,7 +111,12 @@ export class BudgetRule {
     const who = `pod ${pod.namespace}/${pod.name} ${pod.uid} (${eviction.entry.requestReceivedTimestamp})`;
     const budgets = [...this.#verdicts].filter(([key]) => key.startsWith(`${pod.namespace}/`));
     return budgets.flatMap(([key, verdicts]) => {
-      const possible = inForce(verdicts, eviction).filter(({ selector }) => selects(selector, labels));
+      const { last, meanwhile } = inForce(verdicts, eviction);
+      // Whether it had a say when the eviction came to it nobody can tell.
+      if (meanwhile.some(({ allowed }) => allowed === undefined)) return [];
+      const possible = [last, ...meanwhile]
+        .filter(isVerdict)
+        .filter(({ selector }) => selects(selector, labels));
       const allows = possible.some((verdict) => verdict.allowed > this.#uncounted(verdict, accepted));
       if (possible.length === 0 || allows) return [];
       const said = possible.map(({ allowed }) => allowed).join(' or ');
@@ -123,10 +139,25 @@ export class BudgetRule {
 }
 
 /** The last one that was answered before the eviction was asked for, and all that came until it was answered. */
-function inForce(verdicts: readonly Verdict[], { askedAt, answeredAt: end }: Eviction): readonly Verdict[] {
-  const last = verdicts.findLast((verdict) => verdict.answeredAt <= askedAt);
-  const meanwhile = verdicts.filter((verdict) => verdict.answeredAt > askedAt && verdict.from <= end);
-  return last ? [last, ...meanwhile] : meanwhile;
+function inForce(verdicts: readonly Verdict[], { askedAt, answeredAt: end }: Eviction) {
+  return {
+    last: verdicts.findLast((verdict) => verdict.answeredAt <= askedAt),
+    meanwhile: verdicts.filter((verdict) => verdict.answeredAt > askedAt && verdict.from <= end),
+  };
+}
+
+function isVerdict(one: Verdict | undefined): one is Verdict & { readonly allowed: number } {
+  return one?.allowed !== undefined;
+}
+
+/** An annotation changes nothing of what it has said. */
+function isAboutMetadata({ verb, requestObject }: AuditEntry): boolean {
+  return (
+    verb === 'patch' &&
+    typeof requestObject === 'object' &&
+    requestObject !== null &&
+    !('spec' in requestObject)
+  );
 }
 
 /** A pod that is not Ready may have been let go without asking its budget; one that has just become Ready, too. */

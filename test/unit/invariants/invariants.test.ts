@@ -66,6 +66,12 @@ function byUid(name: string) {
   return { request, byOperator: true };
 }
 
+const deleted = (at: number): AuditEntry => entry('delete poddisruptionbudgets', 'ns/db', { at });
+const edited = (at: number): AuditEntry =>
+  entry('patch poddisruptionbudgets', 'ns/db', { at, request: { spec: { selector: {} } } });
+const annotated = (at: number): AuditEntry =>
+  entry('patch poddisruptionbudgets', 'ns/db', { at, request: { metadata: { annotations: { a: 'b' } } } });
+
 describe('every accepted eviction had a budget that allowed it', () => {
   const labels = { app: 'db' };
   const pods = ['a', 'b', 'c'].flatMap((name) => pod(name, 'n', { labels }));
@@ -93,6 +99,27 @@ describe('every accepted eviction had a budget that allowed it', () => {
     ],
     ['it may have allowed it just in time', [verdict(1, 0), verdict(2.005, 1), eviction('a', 2)], 0],
     ['no budget', [eviction('a', 2), eviction('b', 2)], 0],
+    [
+      'it is annotated on the way',
+      [verdict(1, 1), annotated(2.003), verdict(2.006, 0, ['a']), eviction('a', 2)],
+      0,
+    ],
+    ['it is annotated, and allows none', [verdict(1, 0), annotated(2.003), eviction('a', 2)], 1],
+    [
+      'it is annotated before',
+      [verdict(1, 1), annotated(1.5), verdict(2.006, 0, ['a']), eviction('a', 2)],
+      0,
+    ],
+    ['it is annotated before, and allows none', [verdict(1, 0), annotated(1.5), eviction('a', 2)], 1],
+    ['it is deleted on the way', [verdict(1, 0), deleted(2.003), eviction('a', 2)], 0],
+    ['it is deleted before', [verdict(1, 0), deleted(1.5), eviction('a', 2)], 0],
+    ['it is deleted after', [verdict(1, 0), eviction('a', 2), deleted(2.5)], 1],
+    ['its spec is edited, and nothing is said since', [verdict(1, 0), edited(1.5), eviction('a', 2)], 0],
+    [
+      'its spec is edited, and then it allows none',
+      [verdict(1, 1), edited(1.5), verdict(1.6, 0), eviction('a', 2)],
+      1,
+    ],
   ])('%s', (_, entries, violations) => {
     expect(broken(...pods, ...entries)).toHaveLength(violations);
   });
