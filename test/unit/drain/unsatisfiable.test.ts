@@ -31,6 +31,7 @@ describe('looksUnsatisfiable', () => {
     ['has no pods', withStatus({ ...all, expectedPods: 0 }), false],
     ['has an eviction to confirm', withStatus({ ...all, disruptedPods: { a: 'now' } }), false],
     ['is being processed', withStatus({ ...all, observedGeneration: 0 }), false],
+    ['could not be worked out', budget('web', { needs: 1, expected: 1, syncFailure: 'no' }), false],
     ['says that it allows one', withStatus({ ...all, disruptionsAllowed: 1 }), true],
   ])('%s', (_, of, expected) => {
     expect(looksUnsatisfiable(of)).toBe(expected);
