@@ -1,6 +1,7 @@
 /** Fuzzed NodeMaintenances, 100,000 unless told otherwise, in rounds; a new cluster now and then keeps its database small. */
 import { startOwnBed } from '../../test/e2e/support/own-bed.ts';
 import { Campaign, type Round } from '../../test/soak/hostile/campaign.ts';
+import { unlessAborted } from '../cluster/lib/unless-aborted.ts';
 import { errorMessage } from '../cluster/lib/untyped.ts';
 import type { SoakContext, SoakForm, SoakResult } from './form.ts';
 import { goOn, Progress } from './progress.ts';
@@ -37,7 +38,7 @@ async function playOn(context: SoakContext, tally: Tally): Promise<void> {
       const again = `--seed ${seed} --count ${size}`;
       const started = performance.now();
       try {
-        const round = await campaign.round(seed, size);
+        const round = await unlessAborted(campaign.round(seed, size), signal);
         bed.forgetAuditLog();
         tally.rounds.push(round);
         tally.progress.finish(piece);
